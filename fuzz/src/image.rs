@@ -12,7 +12,7 @@ const SIZE: u64 = 1 << 16;
 
 pub(crate) fn read(bytes: &[u8]) {
     let length = bytes.len() as u64;
-    let content = ImageContent::of(length, |part, at| {
+    let content = ImageContent::recognise(length, |part, at| {
         assert!(at + part.len() as u64 <= length, "no byte after the end is read");
         part.copy_from_slice(&bytes[at as usize..at as usize + part.len()]);
         Ok(part.len())

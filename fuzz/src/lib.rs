@@ -33,7 +33,6 @@ mod workload;
 
 use std::path::{Path, PathBuf};
 
-/// A reader of foreign bytes.
 pub struct Target {
     /// The name of the file in `fuzz_targets/`.
     pub name: &'static str,

@@ -34,8 +34,8 @@ pub(crate) fn read(bytes: &[u8]) {
             NegotiationStep::End => return,
         }
     };
-    let (length, writer) =
-        (RequestHeader::length_of(agreed.replies), ReplyWriter::new(agreed.replies));
+    let length = RequestHeader::length_of(agreed.replies);
+    let writer = ReplyWriter::new(agreed.replies);
     while let Some((header, after)) = rest.split_at_checked(length) {
         let Some(header) = RequestHeader::read(header, agreed.replies) else { return };
         answer.clear();

@@ -10,7 +10,8 @@ use lanemark_study::system::{NameLocations, System, SystemName};
 use lanemark_study::workload::scenario;
 
 static SYSTEMS: LazyLock<Vec<System>> = LazyLock::new(|| {
-    let (library, at) = (Library::built_in(), Location::file("SYSTEM"));
+    let library = Library::built_in();
+    let at = Location::file("SYSTEM");
     let drive = "samsung-850-pro-1tb@workstation-z170:sata";
     let names = [drive.to_owned(), format!("mirror:{drive}+sata-2")];
     let assemble = |name: &String| {

@@ -59,7 +59,8 @@ fn run() -> Result<ExitCode, String> {
         let text = arguments.get(at + 1).ok_or(format!("{name} requires a number"))?;
         text.parse().map_err(|_| format!("{name} {text} is not a number"))
     };
-    let (count, shard) = (number("--count", 200)?.max(1), number("--shard", 0)?);
+    let count = number("--count", 200)?.max(1);
+    let shard = number("--shard", 0)?;
     let root = std::env::current_dir().map_err(|error| error.to_string())?;
     let began = Instant::now();
     let sites = site::all(&root)?;
@@ -184,7 +185,9 @@ fn reasons(path: &PathBuf) -> Result<HashMap<(String, String), String>, String> 
 
 /// Returns the cells of a CSV line, quoted or not.
 fn cells(line: &str) -> Vec<String> {
-    let (mut all, mut cell, mut inside) = (Vec::new(), String::new(), false);
+    let mut all = Vec::new();
+    let mut cell = String::new();
+    let mut inside = false;
     let mut letters = line.chars().peekable();
     while let Some(letter) = letters.next() {
         match letter {

@@ -59,7 +59,8 @@ impl Site {
 
     /// Returns the source with both variants; switch `number` selects the change.
     pub fn switched(&self, number: usize) -> String {
-        let (before, after) = (&self.before, &self.after);
+        let before = &self.before;
+        let after = &self.after;
         match self.kind {
             ChangeKind::Expression => {
                 format!("(if crate::switch::is_on({number}) {{ {after} }} else {{ {before} }})")
@@ -84,7 +85,9 @@ pub fn all(root: &Path) -> Result<Vec<Site>, String> {
         }
     }
     files.sort();
-    let (mut all, mut parsed_files, mut unbuilt) = (Vec::new(), Vec::new(), Vec::new());
+    let mut all = Vec::new();
+    let mut parsed_files = Vec::new();
+    let mut unbuilt = Vec::new();
     for path in files {
         let text =
             fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -150,7 +153,7 @@ struct Finder<'t> {
 }
 
 impl Finder<'_> {
-    fn of(&self, node: &impl Spanned) -> String {
+    fn source_text(&self, node: &impl Spanned) -> String {
         self.text[node.span().byte_range()].to_owned()
     }
 
@@ -160,8 +163,14 @@ impl Finder<'_> {
     }
 
     fn push(&mut self, range: Range<usize>, line: usize, after: String, kind: ChangeKind) {
-        let (file, before) = (self.file.clone(), self.text[range.clone()].to_owned());
-        self.sites.push(Site { file, line, range, before, after, kind });
+        self.sites.push(Site {
+            file: self.file.clone(),
+            line,
+            range,
+            before: self.text[range.clone()].to_owned(),
+            after,
+            kind,
+        });
     }
 
     /// Returns whether an arm has the same text as the wildcard arm, and no arm with a guard follows it.
@@ -170,7 +179,8 @@ impl Finder<'_> {
         let mut after =
             after.skip_while(|other| !matches!(other.pat, syn::Pat::Guard(_) | syn::Pat::Wild(_)));
         after.next().is_some_and(|other| {
-            matches!(other.pat, syn::Pat::Wild(_)) && self.of(&other.body) == self.of(&arm.body)
+            matches!(other.pat, syn::Pat::Wild(_))
+                && self.source_text(&other.body) == self.source_text(&arm.body)
         })
     }
 
@@ -188,7 +198,7 @@ impl Finder<'_> {
         };
         let brace = block.brace_token.span.open();
         let only = match &block.stmts[..] {
-            [syn::Stmt::Expr(only, None)] => self.of(only),
+            [syn::Stmt::Expr(only, None)] => self.source_text(only),
             _ => String::new(),
         };
         for value in values.into_iter().filter(|value| !silent::is_value(&only, value)) {
@@ -253,7 +263,6 @@ fn binds(condition: &Expr) -> bool {
     }
 }
 
-/// Returns the replacements of an operator.
 fn others(operator: &BinOp) -> &'static [&'static str] {
     match operator {
         BinOp::Eq(_) => &["!="],
@@ -311,7 +320,11 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 if *operator == "^" && silent::are_separate_bits(node) {
                     continue;
                 }
-                let after = format!("{} {operator} {}", self.of(&node.left), self.of(&node.right));
+                let after = format!(
+                    "{} {operator} {}",
+                    self.source_text(&node.left),
+                    self.source_text(&node.right)
+                );
                 self.add(node, after);
             }
         }
@@ -320,7 +333,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_expr_unary(&mut self, node: &'ast syn::ExprUnary) {
         if matches!(node.op, UnOp::Not(_) | UnOp::Neg(_)) {
-            let after = self.of(&node.expr);
+            let after = self.source_text(&node.expr);
             self.add(node, after);
         }
         visit::visit_expr_unary(self, node);
@@ -339,7 +352,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 _ if wild && !is_wild(arm) && !self.is_like_wild(arm, &node.arms) => {
                     let arrow = arm.fat_arrow_token.span();
                     let at = arrow.byte_range().start;
-                    let after = self.of(&arm.pat);
+                    let after = self.source_text(&arm.pat);
                     self.push(at..at, arrow.start().line, after, ChangeKind::Arm);
                 }
                 _ => {}
@@ -354,9 +367,10 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             return self.visit_expr(&node.receiver);
         }
         if let Some((_, sibling)) = SIBLINGS.iter().find(|(own, _)| *own == name) {
-            let (whole, method) = (node.span().byte_range(), node.method.span().byte_range());
-            let (head, tail) =
-                (&self.text[whole.start..method.start], &self.text[method.end..whole.end]);
+            let whole = node.span().byte_range();
+            let method = node.method.span().byte_range();
+            let head = &self.text[whole.start..method.start];
+            let tail = &self.text[method.end..whole.end];
             let after = format!("{head}{sibling}{tail}");
             self.add(node, after);
         }

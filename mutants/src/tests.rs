@@ -21,7 +21,6 @@ const LEFT_OUT: [&str; 2] = ["tidy", "ladders"];
 /// are counted separately, because a changed digit does not show which value is correct.
 const GOLDEN: &str = "golden";
 
-/// A test program.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub path: PathBuf,
@@ -55,7 +54,6 @@ pub struct Suite {
     pub tests: Vec<Test>,
 }
 
-/// The outcome of a run of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Passed,

@@ -17,7 +17,6 @@ const ROUNDS: usize = 40;
 /// Number of additional changes, which replace changes that do not compile in builds with tests.
 const SPARE: usize = 10;
 
-/// The copy of the tree.
 pub struct Tree {
     pub root: PathBuf,
     pub copy: PathBuf,
@@ -39,7 +38,8 @@ impl Tree {
             .map_err(|error| format!("git ls-files: {error}"))?;
         for name in listed.stdout.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
             let name = String::from_utf8_lossy(name).into_owned();
-            let (from, to) = (root.join(&name), copy.join(&name));
+            let from = root.join(&name);
+            let to = copy.join(&name);
             let folder = to.parent().unwrap_or(&copy);
             fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
             if from.is_file() {
@@ -89,7 +89,9 @@ impl Tree {
             let mut sites: Vec<(usize, &Site)> =
                 self.sites.iter().enumerate().filter(|(_, site)| site.file == *file).collect();
             sites.sort_by_key(|(_, site)| site.range.start);
-            let (mut text, mut at, mut ranges) = (String::new(), 0, Vec::new());
+            let mut text = String::new();
+            let mut at = 0;
+            let mut ranges = Vec::new();
             for (number, site) in sites {
                 text += &original[at..site.range.start];
                 let start = text.len();

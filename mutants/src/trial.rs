@@ -22,7 +22,6 @@ pub enum Verdict {
     Unnoticed,
 }
 
-/// Returns the verdict on each change.
 pub fn run_all(tree: &Tree, suite: &Suite) -> Vec<Verdict> {
     let verdicts = Mutex::new(vec![Verdict::Noticed; tree.sites.len()]);
     in_parallel(tree.sites.len(), |number| {

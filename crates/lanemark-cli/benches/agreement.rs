@@ -35,7 +35,6 @@ const CASES: [Case; 8] = [
     Case { slug: "rnd4k-q1t1-write", fio: ["--rw=randwrite", "--bs=4k", "--iodepth=1"] },
 ];
 
-/// The figures of one run.
 #[derive(Clone, Copy)]
 struct RunFigures {
     megabytes: f64,
@@ -113,7 +112,8 @@ fn main() {
     }
     println!("{}", machine());
     let memory = Memory::mounted();
-    let (mut within, mut all) = (0, 0);
+    let mut within = 0;
+    let mut all = 0;
     for kind in [Kind::File, Kind::LoopDevice, Kind::FileInMemory] {
         let holder = if kind == Kind::File { Some(folder.as_path()) } else { memory.folder() };
         let Some(holder) = holder else {
@@ -121,12 +121,11 @@ fn main() {
             continue;
         };
         let file = holder.join("agreement.dat");
-        let mut plan = match full {
-            true => {
-                let rounds = rounds.unwrap_or(5);
-                Plan { kind, file, size: "256MiB", seconds: "1s", rounds, huge_pages }
-            }
-            false => Plan { kind, file, size: "16MiB", seconds: "100ms", rounds: 1, huge_pages },
+        let mut plan = if full {
+            let rounds = rounds.unwrap_or(5);
+            Plan { kind, file, size: "256MiB", seconds: "1s", rounds, huge_pages }
+        } else {
+            Plan { kind, file, size: "16MiB", seconds: "100ms", rounds: 1, huge_pages }
         };
         make_file(&plan);
         let medium = plan.file.clone();
@@ -225,7 +224,8 @@ fn make_file(plan: &Plan) {
 
 /// Runs one test in all rounds and prints its row. Returns whether the medians agree.
 fn compare(case: &Case, plan: &Plan) -> bool {
-    let (mut fio, mut ours) = (Vec::new(), Vec::new());
+    let mut fio = Vec::new();
+    let mut ours = Vec::new();
     for _ in 0..plan.rounds {
         fio.push(run_fio(case, plan));
         ours.push(lanemark(case, plan));
@@ -237,12 +237,10 @@ fn compare(case: &Case, plan: &Plan) -> bool {
         values[values.len() / 2]
     };
     let rates: Vec<f64> = fio.iter().map(|figures| figures.megabytes).collect();
-    let (low, high) = (
-        rates.iter().copied().fold(f64::INFINITY, f64::min),
-        rates.iter().copied().fold(0.0, f64::max),
-    );
-    let (theirs, own) =
-        (median(&fio, |figures| figures.megabytes), median(&ours, |figures| figures.megabytes));
+    let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = rates.iter().copied().fold(0.0, f64::max);
+    let theirs = median(&fio, |figures| figures.megabytes);
+    let own = median(&ours, |figures| figures.megabytes);
     let both = |value: fn(&RunFigures) -> f64, digits: usize| {
         format!("{:.digits$} : {:.digits$}", median(&fio, value), median(&ours, value))
     };
@@ -263,9 +261,10 @@ fn compare(case: &Case, plan: &Plan) -> bool {
 
 fn run_fio(case: &Case, plan: &Plan) -> RunFigures {
     let seconds = plan.seconds.trim_end_matches("ms").trim_end_matches('s');
-    let runtime = match plan.seconds.ends_with("ms") {
-        true => format!("--runtime={seconds}ms"),
-        false => format!("--runtime={seconds}s"),
+    let runtime = if plan.seconds.ends_with("ms") {
+        format!("--runtime={seconds}ms")
+    } else {
+        format!("--runtime={seconds}s")
     };
     let output = Command::new("fio")
         .args(["--name=agreement", "--ioengine=io_uring", "--registerfiles"])

@@ -120,7 +120,8 @@ struct Done {
 
 /// Runs a program to its end. `requested_bytes` is used if the medium is a file, which does not have a byte counter.
 fn done(command: &mut Command, medium: &Path, requested_bytes: u64) -> Done {
-    let (bytes, seconds) = (bytes_of(medium), of_children());
+    let bytes = bytes_of(medium);
+    let seconds = of_children();
     let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output().expect("it runs");
     let seconds = of_children() - seconds;
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -251,7 +252,9 @@ fn main() {
     for case in &CASES {
         let requests = if full { case.requests } else { case.requests / 100 };
         let block = case.kibi << 10;
-        let (mut ours, mut theirs, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+        let mut ours = Vec::new();
+        let mut theirs = Vec::new();
+        let mut bare = Vec::new();
         let cost = |make: &dyn Fn(u64) -> Command| {
             let short = done(&mut make(requests), &path, requests * block);
             let long = done(&mut make(3 * requests), &path, 3 * requests * block);
@@ -270,7 +273,8 @@ fn main() {
                 bare.push(made.seconds / made.bytes * block as f64 * 1e6);
             }
         }
-        let (beside_fio, beside_raw) = (ratio(&ours, &theirs), ratio(&ours, &bare));
+        let beside_fio = ratio(&ours, &theirs);
+        let beside_raw = ratio(&ours, &bare);
         println!(
             "{:<26}{:>17}{:>17}{:>17}{beside_fio:>8}{beside_raw:>8}   {}",
             case.name,

@@ -65,7 +65,8 @@ fn measure(goal: &Goal, folder: &Path) -> Taken {
     if !goal.command.starts_with("sweep") && !goal.command.starts_with("whatif") {
         command.arg("--no-save");
     }
-    let (output, errors) = (folder.join("output"), folder.join("errors"));
+    let output = folder.join("output");
+    let errors = folder.join("errors");
     let file = |path: &Path| std::fs::File::create(path).expect("a file");
     let child = command
         .current_dir(folder)
@@ -100,11 +101,11 @@ fn usage_of(child: &Child) -> (ExitStatus, libc::rusage) {
     (ExitStatus::from_raw(status), usage)
 }
 
-/// Returns the row of a command.
 fn row(goal: &Goal, runs: &[Taken]) -> String {
     let mut seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
     seconds.sort_by(f64::total_cmp);
-    let (least, most) = (seconds[0], seconds[seconds.len() - 1]);
+    let least = seconds[0];
+    let most = seconds[seconds.len() - 1];
     let middle = seconds[seconds.len() / 2];
     let memory = runs.iter().map(|run| run.mebibytes).fold(0.0, f64::max);
     let command = &goal.command;

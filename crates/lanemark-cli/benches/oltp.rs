@@ -31,7 +31,6 @@ use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 use lanemark_oltp::schema::{Scale, Table};
 
-/// The extent of the benchmark.
 struct Extent {
     rounds: usize,
     /// Scale of the loaded data.
@@ -161,7 +160,8 @@ impl Bench {
         std::fs::create_dir_all(&rows).expect("a folder");
         // The server reads these files later, under its own account.
         std::fs::set_permissions(&rows, PermissionsExt::from_mode(0o755)).expect("ours");
-        let (mut script, mut files) = (String::new(), Vec::new());
+        let mut script = String::new();
+        let mut files = Vec::new();
         for (part, tables) in self.parts() {
             for &table in tables {
                 let file = self.file(part, table);
@@ -200,7 +200,8 @@ impl Bench {
             let script = &mut scripts[part as usize % jobs];
             *script += "BEGIN;\n";
             for &table in tables {
-                let (name, file) = (table.name(), self.file(part, table));
+                let name = table.name();
+                let file = self.file(part, table);
                 *script +=
                     &format!("{copy} copied.{name} FROM '{}' (FORMAT binary){end}\n", text(&file));
             }
@@ -240,7 +241,9 @@ impl Bench {
         let mut jobs = vec![1, cores];
         jobs.dedup();
         for jobs in jobs {
-            let (mut ours, mut client, mut server) = (Vec::new(), Vec::new(), Vec::new());
+            let mut ours = Vec::new();
+            let mut client = Vec::new();
+            let mut server = Vec::new();
             for _ in 0..self.extent.rounds {
                 let (until, all, _) = self.load(scale, jobs);
                 ours.push((until, all));
@@ -347,7 +350,9 @@ impl Bench {
             let cost = (after.seconds - before.seconds) / (many - few) * 1e6;
             (cost, many * 60.0 / long as f64)
         };
-        let (mut ours, mut called, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut ours = Vec::new();
+        let mut called = Vec::new();
+        let mut theirs = Vec::new();
         for _ in 0..rounds {
             ours.push(marginal(&|seconds| self.run(&[], users, seconds)));
             called.push(marginal(&|seconds| self.run(&["--procedures"], users, seconds)));
@@ -396,11 +401,10 @@ fn main() {
     let rounds = variable("LANEMARK_OLTP_ROUNDS").map_or(5, |rounds| rounds as usize);
     let warehouses = variable("LANEMARK_OLTP_WAREHOUSES").map_or(2, i64::from);
     let scale = |warehouses, divisor| Scale { warehouses, divisor, seed: 1 };
-    let extent = match full {
-        true => {
-            Extent { rounds, scale: scale(warehouses, 1), users: 8, seconds: (4, 16), crowd: 1000 }
-        }
-        false => Extent { rounds: 1, scale: scale(1, 100), users: 2, seconds: (1, 2), crowd: 10 },
+    let extent = if full {
+        Extent { rounds, scale: scale(warehouses, 1), users: 8, seconds: (4, 16), crowd: 1000 }
+    } else {
+        Extent { rounds: 1, scale: scale(1, 100), users: 2, seconds: (1, 2), crowd: 10 }
     };
     // A socket's path must be short, and the server may run under a different account.
     let folder = tempfile::tempdir_in("/tmp").expect("a temporary folder");

@@ -42,10 +42,10 @@ struct Server(Child);
 
 impl Server {
     fn lanemark(folder: &Path, arguments: &[&str]) -> Self {
-        Self::of(SYSTEM, folder, arguments)
+        Self::start(SYSTEM, folder, arguments)
     }
 
-    fn of(system: &str, folder: &Path, arguments: &[&str]) -> Self {
+    fn start(system: &str, folder: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
         command.args(["serve", system, "--memory"]).args(arguments).current_dir(folder);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -141,7 +141,8 @@ fn without_latency(rounds: usize, runtime: &str) {
     let ours = ["--size", "1GiB", "--no-latency", "--socket", "own", "--mount", "file"];
     let theirs = folder.path().join("nbdkit");
     let _servers = (Server::lanemark(folder.path(), &ours), Server::nbdkit(&theirs));
-    let (own, file) = (folder.path().join("own"), folder.path().join("file"));
+    let own = folder.path().join("own");
+    let file = folder.path().join("file");
     let null = folder.path().join("null");
     let qemu = Server::qemu(&null);
     let mut targets = vec![At::Socket(own), At::Socket(theirs), At::File(file)];
@@ -163,9 +164,12 @@ fn without_latency(rounds: usize, runtime: &str) {
         let p50 = |at: usize| middle(results[at].iter().map(|result| result.p50).collect());
         let pairs = results[0].iter().zip(&results[1]);
         let ratio = middle(pairs.map(|(own, other)| own.iops / other.iops).collect());
-        let (own, other, file) = (iops(0), iops(1), iops(2));
+        let own = iops(0);
+        let other = iops(1);
+        let file = iops(2);
         let null = if targets.len() > 3 { format!("{:.0}", iops(3)) } else { "-".to_owned() };
-        let (own_us, other_us) = (p50(0), p50(1));
+        let own_us = p50(0);
+        let other_us = p50(1);
         println!(
             "{name:<24}{own:>11.0}{other:>11.0}{ratio:>11.2}{own_us:>11.1}{other_us:>11.1}{file:>11.0}{null:>11}"
         );
@@ -193,8 +197,8 @@ fn delivered(depths: &[u32], runtime: &str) {
             ["50.0000", "99.0000"]
                 .map(|at| of["latency"]["percentiles_ns"][at].as_f64().unwrap_or(f64::NAN) / 1e3)
         };
-        let ([model_50, model_99], [own_50, own_99]) =
-            (us(&sample["reads"]), us(&sample["live"]["reads"]));
+        let [model_50, model_99] = us(&sample["reads"]);
+        let [own_50, own_99] = us(&sample["live"]["reads"]);
         let live = saved.tests[0].samples[0].live.as_ref().unwrap();
         let Figures { iops, p50, p99 } = figures;
         println!(
@@ -236,7 +240,7 @@ fn as_simulated(runtime: &str) {
         let simulated: Value = serde_json::from_slice(&simulated).unwrap();
         for (test, mode, block, depth) in TESTS {
             let arguments = ["--size", "1GiB", "--socket", "own", "--time-scale", "10"];
-            let server = Server::of(system, folder.path(), &arguments);
+            let server = Server::start(system, folder.path(), &arguments);
             let at = At::Socket(folder.path().join("own"));
             let iops = fio(&at, mode, block, depth, &["--time_based", runtime]).iops * SLOWER;
             drop(server);

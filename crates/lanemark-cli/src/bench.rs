@@ -44,11 +44,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);
     let what = format!("bench-{}", workload.id);
-    let (json, format, detail) = (args.run.json, args.output_format, args.detail || args.explain);
+    let json = args.run.json;
+    let format = args.output_format;
+    let detail = args.detail || args.explain;
     let printer = move |result: &RunResult| {
         formats::result_text(result, json, format, RequestedSections { detail, evidence: false })
     };
-    let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
+    let out = args.run.save.destination();
+    let over_time = Some(&args.over_time);
     let delivery = ResultDelivery::open(out, &what, &provenance.started_at, over_time, printer)?;
     let mut served = ServedMeasurement::find(&args.path, args.served.as_deref())?;
 
@@ -190,7 +193,8 @@ mod tests {
         assert_eq!(running(3, two), "RND4K: queue depth 16");
         assert!(running(0, Duration::ZERO).starts_with("5/9 RND4K, repeat 1 of 3: "));
         let laying = Event::LayingOut { done: Bytes((5 << 20) + 7), total: Bytes::mebi(64) };
-        let (done, total) = (Bytes::mebi(5), Bytes::mebi(64));
+        let done = Bytes::mebi(5);
+        let total = Bytes::mebi(64);
         assert_eq!(line(&laying, &workload), format!("laying out random data: {done} of {total}"));
         assert_eq!(rounded(Bytes((3 << 20) - 1)), Bytes::mebi(2));
     }

@@ -36,7 +36,6 @@ pub(crate) struct RecordedTrace {
     wrap: Option<u64>,
 }
 
-/// The summary of a trace.
 #[derive(Default)]
 struct TraceOverview {
     requests: u64,
@@ -74,7 +73,8 @@ impl RecordedTrace {
         if found.requests == 0 {
             let mut reader = recorded.reader(path)?;
             reader.by_ref().for_each(drop);
-            let (others, actions) = (reader.other_devices(), reader.other_actions());
+            let others = reader.other_devices();
+            let actions = reader.other_actions();
             return Err(empty_trace_error(&name.to_string(), &others, &actions));
         }
         if Bytes(found.longest) > BLOCK.max {
@@ -135,7 +135,8 @@ impl RecordedTrace {
         path: &Path,
     ) -> Result<impl Iterator<Item = Result<TraceArrival, Failure>> + Send + use<>, Failure> {
         let reader = self.reader(path)?;
-        let (limit, wrap) = (self.limit, self.wrap);
+        let limit = self.limit;
+        let wrap = self.wrap;
         let worth = |one: &Result<TraceArrival, _>| match one {
             Ok(arrival) => {
                 arrival.access.length > Bytes::ZERO || arrival.access.operation == Operation::Flush
@@ -185,7 +186,8 @@ impl TraceOverview {
         if access.operation == Operation::Flush {
             return;
         }
-        let (offset, length) = (access.offset.get(), access.length.get());
+        let offset = access.offset.get();
+        let length = access.length.get();
         self.longest = self.longest.max(length);
         self.end = self.end.max(offset.saturating_add(length));
         self.step = divisor(divisor(self.step, offset), length);

@@ -10,10 +10,12 @@ use crate::output;
 pub(crate) fn run(args: &CompareArgs) -> Result<CommandOutcome, Failure> {
     let a = results::load_run(&args.a)?;
     let b = results::load_run(&args.b)?;
-    let (a, b) = ((args.a.as_str(), &a), (args.b.as_str(), &b));
-    match args.json {
-        true => output::print_json(&compare_runs(a, b))?,
-        false => output::print(&compare_table(a, b, args.detail, &output::style()))?,
+    let a = (args.a.as_str(), &a);
+    let b = (args.b.as_str(), &b);
+    if args.json {
+        output::print_json(&compare_runs(a, b))?;
+    } else {
+        output::print(&compare_table(a, b, args.detail, &output::style()))?;
     }
     Ok(CommandOutcome::Done)
 }

@@ -21,7 +21,6 @@ use crate::{output, stop};
 /// The function that formats a result for stdout.
 type ResultPrinter = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + Sync>;
 
-/// The outputs of a result.
 #[derive(Clone)]
 pub(crate) struct ResultDelivery(Arc<ResultOutputs>);
 
@@ -45,10 +44,13 @@ impl ResultDelivery {
         over_time: Option<&SeriesArgs>,
         printer: impl Fn(&RunResult) -> Result<String, Failure> + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
-        let page = OutputFile::of(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
-        let series = OutputFile::of(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
+        let page =
+            OutputFile::open_if_given(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
+        let series =
+            OutputFile::open_if_given(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
         let saving = ResultSaver::open(out, what, started_at)?;
-        let (printer, so_far): (ResultPrinter, _) = (Box::new(printer), Mutex::new(None));
+        let printer: ResultPrinter = Box::new(printer);
+        let so_far: _ = Mutex::new(None);
         let is_reported = AtomicBool::new(false);
         let delivery =
             Self(Arc::new(ResultOutputs { saving, page, series, printer, so_far, is_reported }));
@@ -57,7 +59,6 @@ impl ResultDelivery {
         Ok(delivery)
     }
 
-    /// Saves the current result.
     pub(crate) fn save(&self, result: &mut RunResult) -> Result<(), LabError> {
         result.provenance.finished_at = results::now();
         *self.so_far() = Some(result.clone());
@@ -94,10 +95,8 @@ impl ResultDelivery {
         };
         let series_written = write(series, &|| lanemark_report::series_csv(result));
         let page_written = write(page, &|| lanemark_report::html(None, &[result]));
-        let printed = printer(result).and_then(|text| match text.is_empty() {
-            true => Ok(()),
-            false => output::print(&text),
-        });
+        let printed = printer(result)
+            .and_then(|text| if text.is_empty() { Ok(()) } else { output::print(&text) });
         let saved = saving.report(saved);
         for (outlet, written) in [(series, &series_written), (page, &page_written)] {
             if let (Some(outlet), Ok(())) = (outlet, written) {

@@ -119,7 +119,7 @@ fn describe(library: &Library, drive: &str) -> Result<DescribedModel, Failure> {
         schema_version: SCHEMA_VERSION,
         answer: lanemark_report::drive_answer(&name, &rating_rows(&ratings), origins),
         ratings,
-        values: explained.values.iter().map(ValueJson::of).collect(),
+        values: explained.values.iter().map(ValueJson::from_record).collect(),
         rows: explained.values.iter().map(library::shown_value).collect(),
         origins,
         name,
@@ -189,9 +189,10 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     let bare = |value: &dyn std::fmt::Display| FileValue::Bare(value.to_string());
     // The file states the values exactly as given.
     let unit_text = |value: u64, (large, unit): (u64, &str), small: &str| {
-        FileValue::Text(match value.is_multiple_of(large) {
-            true => format!("{} {unit}", value / large),
-            false => format!("{value} {small}"),
+        FileValue::Text(if value.is_multiple_of(large) {
+            format!("{} {unit}", value / large)
+        } else {
+            format!("{value} {small}")
         })
     };
     let rate = |rate: BytesPerSecond| unit_text(rate.0, (1_000_000, "MB/s"), "B/s");

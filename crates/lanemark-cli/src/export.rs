@@ -52,7 +52,6 @@ fn text(args: &ExportArgs, result: &RunResult) -> Result<String, Failure> {
     }
 }
 
-/// Writes a result to `reserved`.
 fn write(
     args: &ExportArgs,
     result: &RunResult,

@@ -20,7 +20,6 @@ pub(crate) enum CommandOutcome {
     Interrupted,
 }
 
-/// The error of a command.
 #[derive(Debug)]
 pub(crate) struct Failure(LabError);
 

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<CommandOutcome, Failure> {
         let message = format!("--platform {}: expected PLATFORM:PORT", args.platform);
         return Err(Failure::input(message).hint("for example --platform workstation-z170:m2"));
     };
-    let out = OutputFile::of(args.out.as_deref(), &DRIVE)?;
+    let out = OutputFile::open_if_given(args.out.as_deref(), &DRIVE)?;
     let settings = settings(&args.set)?;
     let load = |name: &String| Ok((name.clone(), results::load_run(name)?));
     let loaded = args.results.iter().map(load).collect::<Result<Vec<_>, Failure>>()?;
@@ -44,9 +44,10 @@ pub(crate) fn run(args: &FitArgs) -> Result<CommandOutcome, Failure> {
         let name = out.path().file_stem().and_then(|stem| stem.to_str()).unwrap_or("fitted");
         out.write(&fitted.file(name)?)?;
     }
-    match args.json {
-        true => output::print_json(&fitted.drive)?,
-        false => output::print(&lanemark_report::fit_table(&fitted.drive, &output::style()))?,
+    if args.json {
+        output::print_json(&fitted.drive)?;
+    } else {
+        output::print(&lanemark_report::fit_table(&fitted.drive, &output::style()))?;
     }
     if let Some(out) = &out {
         tell!("wrote {}", out.path().display());

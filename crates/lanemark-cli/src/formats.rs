@@ -72,9 +72,12 @@ pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Optio
 
 /// Returns columns as CSV according to RFC 4180; an unknown value is empty.
 pub(crate) fn csv(columns: &[Column]) -> String {
-    let quoted = |text: &str| match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+    let quoted = |text: &str| {
+        if text.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text.to_owned()
+        }
     };
     let rows = columns.first().map_or(0, |column| match &column.values {
         ColumnValues::Whole(values) => values.len(),

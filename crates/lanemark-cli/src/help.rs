@@ -316,7 +316,8 @@ mod tests {
 
     /// Splits a line as a shell does, to the extent that the examples need.
     fn split(text: &str) -> Vec<String> {
-        let (mut words, mut quoted) = (vec![String::new()], false);
+        let mut words = vec![String::new()];
+        let mut quoted = false;
         for letter in text.chars() {
             match letter {
                 '\'' => quoted = !quoted,

@@ -92,7 +92,9 @@ fn is_json(path: &Path) -> bool {
 
 /// Reads all files and hashes them; one error lists all unreadable files.
 fn read_all(files: &[PathBuf]) -> Result<(Vec<ForeignRun>, HashMap<String, String>), Failure> {
-    let (mut printed, mut hashes, mut errors) = (Vec::new(), HashMap::new(), Vec::new());
+    let mut printed = Vec::new();
+    let mut hashes = HashMap::new();
+    let mut errors = Vec::new();
     let mut room = input::RESULT_MAX;
     for path in files {
         let file = path.display().to_string();
@@ -116,10 +118,7 @@ fn read_all(files: &[PathBuf]) -> Result<(Vec<ForeignRun>, HashMap<String, Strin
             Err(error) => errors.push(error),
         }
     }
-    match errors.is_empty() {
-        true => Ok((printed, hashes)),
-        false => Err(FormatErrors(errors).into()),
-    }
+    if errors.is_empty() { Ok((printed, hashes)) } else { Err(FormatErrors(errors).into()) }
 }
 
 /// Returns the name of the measured file or device, and the number of files that describe it.
@@ -150,7 +149,8 @@ fn deliver(
         result.provenance.started_at = started_at;
     }
     let what = format!("import-{}", result.workload.id);
-    let (json, started_at) = (args.json, result.provenance.started_at.clone());
+    let json = args.json;
+    let started_at = result.provenance.started_at.clone();
     let printer = move |result: &RunResult| {
         formats::result_text(result, json, None, RequestedSections::default())
     };

@@ -99,7 +99,7 @@ fn write_capture(
 }
 
 pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome, Failure> {
-    let drawing = OutputFile::of(args.svg.as_deref(), &DRAWING)?;
+    let drawing = OutputFile::open_if_given(args.svg.as_deref(), &DRAWING)?;
     let capture = args.capture.as_deref().map(capture_file).transpose()?;
     let listed = described::file(args);
     let target = args.target.as_deref().filter(|target| listed != Some(Path::new(*target)));

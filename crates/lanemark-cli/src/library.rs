@@ -57,7 +57,6 @@ fn kinds(args: &LibraryListArgs) -> Vec<(&'static str, LibraryKind)> {
     KINDS.into_iter().filter(|(_, kind)| is_wanted(*kind)).collect()
 }
 
-/// An entry of the list.
 #[derive(Serialize)]
 struct ListedEntry {
     kind: &'static str,
@@ -79,12 +78,12 @@ struct ListedDrive {
 }
 
 impl ListedDrive {
-    fn of(entry: &DriveEntry) -> Self {
+    fn from_entry(entry: &DriveEntry) -> Self {
         Self {
             maker: entry.maker.clone(),
             year: entry.year,
             media: media(entry),
-            interface: Interface::of(entry.protocol).name(),
+            interface: Interface::from_protocol(entry.protocol).name(),
             connector: entry.plug.to_string(),
             capacity_bytes: entry.capacity.get(),
         }
@@ -103,7 +102,8 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
     }
     let words = args.search.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();
-    let (mut text, mut all) = (String::new(), Vec::new());
+    let mut text = String::new();
+    let mut all = Vec::new();
     for (title, kind) in requested {
         let mut lines = String::new();
         for id in library.names(kind) {
@@ -126,7 +126,7 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
                 format!(" ({}, {}{year})", drive.plug, drive.capacity)
             });
             lines += &format!("  {id:<28}  {name}{about}\n");
-            let drive = drive.as_ref().map(ListedDrive::of);
+            let drive = drive.as_ref().map(ListedDrive::from_entry);
             all.push(ListedEntry { kind: title.trim_end_matches('s'), id, name, drive });
         }
         if !lines.is_empty() {
@@ -136,9 +136,10 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
     if args.json {
         return output::print_json(&all);
     }
-    match all.is_empty() {
-        true => tell!("no entry of the library matches; `lanemark library` lists all entries"),
-        false => output::print(&text)?,
+    if all.is_empty() {
+        tell!("no entry of the library matches; `lanemark library` lists all entries");
+    } else {
+        output::print(&text)?;
     }
     Ok(())
 }
@@ -147,7 +148,7 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
 fn fits(entry: &DriveEntry, args: &LibraryListArgs) -> bool {
     let year = args.year.as_ref();
     let maker = args.maker.as_ref().map(|maker| maker.to_lowercase());
-    args.interface.is_none_or(|interface| interface == Interface::of(entry.protocol))
+    args.interface.is_none_or(|interface| interface == Interface::from_protocol(entry.protocol))
         && year.is_none_or(|years| entry.year.is_some_and(|year| years.contains(&year)))
         && maker.is_none_or(|maker| entry.maker.to_lowercase() == maker)
         && match args.kind {

@@ -14,7 +14,6 @@ pub(crate) fn downloaded_server(args: &DownloadArgs) -> Result<PathBuf, OltpErro
     download::programs(&cache, &args.registry, &|url| tell!("downloading {url}"))
 }
 
-/// Returns the failure to start a server.
 pub(crate) fn not_started(error: OltpError) -> Failure {
     match error {
         error @ OltpError::Lacks { .. } => {

@@ -88,7 +88,6 @@ pub(crate) fn children() -> Vec<Pid> {
     process_numbers().filter(is_child).filter_map(Pid::from_raw).collect()
 }
 
-/// Returns the numbers of all processes.
 fn process_numbers() -> impl Iterator<Item = i32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())

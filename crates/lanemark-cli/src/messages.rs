@@ -18,7 +18,8 @@ pub(crate) use tell;
 /// Lists the files that killed runs have left near a target, and the command that removes them.
 pub(crate) fn tell_left_over(target: &Path) {
     for left in lanemark_measure::left_over(target) {
-        let (path, size) = (left.path.display(), left.size);
+        let path = left.path.display();
+        let size = left.size;
         tell!(
             "note: {path} ({size}) was left by a run that was killed; to remove it, run: rm {}",
             quoted(&left.path)
@@ -30,9 +31,10 @@ pub(crate) fn tell_left_over(target: &Path) {
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%".contains(letter);
-    match text.starts_with('-') || !text.chars().all(is_plain) {
-        true => format!("-- '{}'", text.replace('\'', r"'\''")),
-        false => text,
+    if text.starts_with('-') || !text.chars().all(is_plain) {
+        format!("-- '{}'", text.replace('\'', r"'\''"))
+    } else {
+        text
     }
 }
 

@@ -94,7 +94,8 @@ fn with_database(
 
 impl From<OltpError> for Failure {
     fn from(error: OltpError) -> Self {
-        let (message, hint) = (error.to_string(), error.hint());
+        let message = error.to_string();
+        let hint = error.hint();
         let cause = match error {
             error if error.is_refusal() => ErrorCause::Refused,
             error if error.is_input() => ErrorCause::Input,
@@ -107,9 +108,8 @@ impl From<OltpError> for Failure {
 fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<CommandOutcome, Failure> {
     let stop = stop::on_signal();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let (warehouses, divisor, seed) = (args.warehouses, args.scale, args.seed);
     let options = LoadOptions {
-        scale: Scale { warehouses, divisor, seed },
+        scale: Scale { warehouses: args.warehouses, divisor: args.scale, seed: args.seed },
         jobs: args.jobs.map_or(cores, usize::from),
         overwrite: args.overwrite.clone(),
     };
@@ -177,11 +177,13 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<CommandOutcome, 
     hide_password(&mut provenance.command, database);
     let path = target.place.as_deref().unwrap_or_default();
     let mut served = ServedMeasurement::find(Path::new(path), args.served.as_deref())?;
-    let out = Destination::of(args.out.as_deref());
+    let out = Destination::from_out(args.out.as_deref());
     let saving = ResultSaver::open(out, "oltp", &provenance.started_at)?;
     let mut progress = Progress::new();
-    let (mut ending, mut saved) = (CommandOutcome::Done, Ok(()));
-    let (mut samples, mut result) = (Vec::new(), None);
+    let mut ending = CommandOutcome::Done;
+    let mut saved = Ok(());
+    let mut samples = Vec::new();
+    let mut result = None;
     for repeat in 0..args.repeats {
         let title = format!("repeat {} of {}", repeat + 1, args.repeats);
         progress.show(&title);
@@ -233,7 +235,8 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<CommandOutcome, 
 /// Describes the state of a run in one line.
 fn status_line(moment: &ProgressSnapshot) -> String {
     let phase = if moment.counts { "counted" } else { "ramp" };
-    let (elapsed, of) = (moment.elapsed.as_secs_f64(), moment.of.as_secs_f64());
+    let elapsed = moment.elapsed.as_secs_f64();
+    let of = moment.of.as_secs_f64();
     let mut line = format!("{phase} {:.0} of {of:.0} s", elapsed.min(of));
     line += &format!(" · {:.0} tpm, {:.0} NOPM", moment.tpm(), moment.nopm());
     if let Some(latency) = moment.latency {
@@ -241,7 +244,8 @@ fn status_line(moment: &ProgressSnapshot) -> String {
     }
     if let Some(device) = &moment.device {
         let us = |mean: Option<f64>| mean.map_or("–".to_owned(), |us| format!("{us:.0}"));
-        let (read, write) = (us(device.read_us()), us(device.write_us()));
+        let read = us(device.read_us());
+        let write = us(device.write_us());
         let share = moment.device_share().map_or(0.0, |share| 100.0 * share);
         line += &format!(" · device {share:.0}%, read {read}, write {write} µs");
     }
@@ -251,9 +255,10 @@ fn status_line(moment: &ProgressSnapshot) -> String {
 fn check_database(database: &Database, as_json: bool) -> Result<CommandOutcome, Failure> {
     let loaded = database.loaded()?;
     let conditions = check(database.connect()?.as_mut(), &loaded)?;
-    match as_json {
-        true => output::print(&check_json(database, &conditions).to_string())?,
-        false => output::print(&check_text(&conditions))?,
+    if as_json {
+        output::print(&check_json(database, &conditions).to_string())?;
+    } else {
+        output::print(&check_text(&conditions))?;
     }
     match conditions.iter().filter(|condition| condition.broken > 0).count() {
         0 => Ok(CommandOutcome::Done),
@@ -294,7 +299,7 @@ fn check_text(conditions: &[ConditionResult]) -> String {
 
 /// Converts a saved run to a workload for `sim`, `whatif`, `sweep` and studies.
 fn workload_of_run(args: &OltpWorkloadArgs) -> Result<CommandOutcome, Failure> {
-    let out = OutputFile::of(args.out.as_deref(), &WORKLOAD)?;
+    let out = OutputFile::open_if_given(args.out.as_deref(), &WORKLOAD)?;
     let text = lanemark_oltp::workload(&results::load_oltp(&args.run)?)?;
     match &out {
         None => output::print(text.trim_end())?,
@@ -325,7 +330,8 @@ struct SavedServers<'s> {
 }
 
 fn compare_runs(args: &OltpCompareArgs) -> Result<CommandOutcome, Failure> {
-    let (from, to) = (results::load_oltp(&args.from)?, results::load_oltp(&args.to)?);
+    let from = results::load_oltp(&args.from)?;
+    let to = results::load_oltp(&args.to)?;
     let saved = lanemark_report::nodes_saved(&from, &to, args.nodes)?;
     if args.json {
         let [a, b] = [&args.from, &args.to].map(|path| path.to_string_lossy());

@@ -43,15 +43,12 @@ pub(crate) struct OltpWorkloadArgs {
 }
 
 /// Help for the values of `--database`, depending on the built-in databases.
-const DATABASE: &str = match cfg!(feature = "mysql") {
-    true => {
-        "sqlite:FILE; postgres://USER@HOST:PORT/NAME, which uses only the schema lanemark_oltp; or \
+const DATABASE: &str = if cfg!(feature = "mysql") {
+    "sqlite:FILE; postgres://USER@HOST:PORT/NAME, which uses only the schema lanemark_oltp; or \
          mysql://USER@HOST:PORT/NAME for MariaDB or MySQL; the command creates the database NAME"
-    }
-    false => {
-        "sqlite:FILE, or postgres://USER@HOST:PORT/NAME, which uses only the schema \
+} else {
+    "sqlite:FILE, or postgres://USER@HOST:PORT/NAME, which uses only the schema \
          lanemark_oltp"
-    }
 };
 
 #[derive(Debug, ClapArgs)]

@@ -55,7 +55,7 @@ struct LiveSettings {
 }
 
 impl LiveSettings {
-    fn of(args: &OltpLiveArgs, users: u32) -> Result<Self, Failure> {
+    fn from_args(args: &OltpLiveArgs, users: u32) -> Result<Self, Failure> {
         let time = |given: Option<units::Duration>, long: u64, short: u64| {
             let usual = Duration::from_secs(if args.short { short } else { long });
             given.map_or(usual, |given| Duration::from_nanos(given.nanoseconds()))
@@ -88,19 +88,21 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
     let study = Study::find(&library, &args.study)?;
     let mut provenance = provenance::own_provenance(args.seed);
     provenance.inputs = library.used();
-    let parts = StudyParts::of(&study, &args.study.display().to_string(), &provenance)?;
-    let sizes = LiveSettings::of(args, parts.users)?;
+    let parts = StudyParts::from_study(&study, &args.study.display().to_string(), &provenance)?;
+    let sizes = LiveSettings::from_args(args, parts.users)?;
     check_machine()?;
     let others = processor::busy_for(QUIET).unwrap_or(0.0);
     let saving = |side: usize| {
         let what = format!("oltp-live-{}", parts.sides[side].name);
-        ResultSaver::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
+        ResultSaver::open(Destination::from_out(args.out.as_deref()), &what, &provenance.started_at)
     };
     // The saver that created the folder is dropped last, and removes the folder if it is empty.
     let second = saving(1)?;
     let first = saving(0)?;
-    let outlets =
-        LiveOutputs { table: OutputFile::of(args.csv.as_deref(), &LIVE)?, runs: [first, second] };
+    let outlets = LiveOutputs {
+        table: OutputFile::open_if_given(args.csv.as_deref(), &LIVE)?,
+        runs: [first, second],
+    };
     let programs = programs(args)?;
     let lab = Lab { cancel: std::sync::Arc::clone(&signal).into(), ..Lab::default() };
     let mut progress = Progress::new();
@@ -116,7 +118,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
     stop::extend_patience(END);
     let folder = folder(args.folder.as_deref())?;
     // The warden runs outside the mount namespace. The mounts are in the folder and end with the namespace.
-    let _warden = CleanupProcess::of(folder.path())?;
+    let _warden = CleanupProcess::start_for(folder.path())?;
     let outside = served_disk::own_mounts()?;
     // A forced end does not drop values, so the folder is removed explicitly.
     let left = folder.path().to_owned();
@@ -157,8 +159,9 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
     provenance.finished_at = results::now();
     let runs = [0, 1].map(|side| result(&found, side, &parts, &sizes, &provenance, others));
     let predicted = runs[0].as_ref().and_then(|run| {
-        let (scale, cores) = (found.set.scale, found.cores as u32);
-        let predicted = derived::predict(&lab, &study, &parts, run, scale, cores, &provenance);
+        let cores = found.cores as u32;
+        let predicted =
+            derived::predict(&lab, &study, &parts, run, found.set.scale, cores, &provenance);
         predicted
             .map_err(|failure| {
                 let first = &parts.sides[0].name;
@@ -201,7 +204,8 @@ fn turns(
     sizes: &LiveSettings,
     progress: &mut Progress,
 ) -> Result<Option<LiveOutcome>, Failure> {
-    let (parts, bench) = (setting.parts, setting.bench);
+    let parts = setting.parts;
+    let bench = setting.bench;
     progress.show("loading");
     let first = &parts.sides[0].arguments;
     let Some(loaded) = bench.load(first, parts.buffer_share, progress)? else { return Ok(None) };
@@ -258,7 +262,7 @@ fn deliver(
         let samples = turn.iter().map(|turn| turn.sample.clone()).collect();
         let busy = turn
             .iter()
-            .filter_map(|turn| ProcessorCost::of(turn, live_outcome.cores))
+            .filter_map(|turn| ProcessorCost::from_turn(turn, live_outcome.cores))
             .map(|cost| cost.busy);
         let busy = busy.collect();
         let holds = turn.iter().map(|turn| lateness_warning(turn).is_none()).collect();
@@ -339,9 +343,10 @@ fn remarks(live_outcome: &LiveOutcome) -> String {
     let means_of_both = |of: &dyn Fn(&TurnOutcome) -> Option<f64>| [mean(of, 0), mean(of, 1)];
     let times = means_of_both(&|turn| processor_us(&turn.sample));
     let cost = |of: &dyn Fn(ProcessorCost) -> f64| {
-        means_of_both(&|turn| ProcessorCost::of(turn, live_outcome.cores).map(of))
+        means_of_both(&|turn| ProcessorCost::from_turn(turn, live_outcome.cores).map(of))
     };
-    let (all, serving) = (cost(&|cost| cost.database_us), cost(&|cost| cost.disk_us));
+    let all = cost(&|cost| cost.database_us);
+    let serving = cost(&|cost| cost.disk_us);
     let reads = means_of_both(&|turn| turn.sample.transactions.as_ref()?.page_reads);
     let writes = means_of_both(&|turn| turn.sample.transactions.as_ref()?.page_writes);
     let log = means_of_both(&|turn| turn.sample.transactions.as_ref()?.log_writes);
@@ -411,8 +416,11 @@ fn result(
         if let (Some(Warning::NotDelivered { lateness, verdict, .. }), Some(test)) =
             (lateness_warning(turn), &test)
         {
-            let (test, lateness, verdict) = (test.clone(), *lateness, *verdict);
-            result.warnings.push(Warning::NotDelivered { test, lateness, verdict });
+            result.warnings.push(Warning::NotDelivered {
+                test: test.clone(),
+                lateness: *lateness,
+                verdict: *verdict,
+            });
         }
     }
     Some(result)
@@ -437,7 +445,7 @@ mod tests {
     fn sizes(words: &[&str], users: u32) -> Result<LiveSettings, String> {
         let words = ["live", "study"].iter().chain(words);
         let command = Command::try_parse_from(words).unwrap();
-        LiveSettings::of(&command.args, users).map_err(|failure| failure.to_string())
+        LiveSettings::from_args(&command.args, users).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -510,7 +518,7 @@ mod tests {
 
     #[test]
     fn remarks_have_the_means_of_both_systems() {
-        let loaded = LoadedContents::of(1, 2);
+        let loaded = LoadedContents::with_sizes(1, 2);
         let set = TurnValues { scale: 2.5, pause: Duration::ZERO, loaded, processor_us: 300.0 };
         let sides = [vec![turn(400.0, 3.0), turn(600.0, 5.0)], vec![turn(700.0, 1.0)]];
         let found = LiveOutcome { set, cores: 4.0, sides };
@@ -530,7 +538,7 @@ mod tests {
     #[test]
     fn a_turn_counts_once_both_systems_completed_it() {
         for (first, second, wanted) in [(0, 0, 0), (1, 0, 0), (1, 1, 1), (2, 1, 1), (2, 3, 2)] {
-            let loaded = LoadedContents::of(1, 2);
+            let loaded = LoadedContents::with_sizes(1, 2);
             let set = TurnValues { scale: 1.0, pause: Duration::ZERO, loaded, processor_us: 1.0 };
             let turns = |count: usize| (0..count).map(|_| turn(400.0, 3.0)).collect();
             let outcome = LiveOutcome { set, cores: 4.0, sides: [turns(first), turns(second)] };

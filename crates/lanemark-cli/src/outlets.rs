@@ -2,7 +2,6 @@
 
 use lanemark_lab::results::FileKind;
 
-/// An HTML page.
 pub(crate) const PAGE: FileKind = FileKind {
     mark: "<meta name=\"generator\" content=\"Lanemark\">",
     word: "page",
@@ -20,10 +19,8 @@ pub(crate) const SERIES: FileKind =
 /// A fitted drive.
 pub(crate) const DRIVE: FileKind =
     FileKind { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
-/// A measured host.
 pub(crate) const HOST: FileKind =
     FileKind { mark: lanemark_measure::host::MARK, word: "measured host", option: "--out" };
-/// A rated drive.
 pub(crate) const RATED: FileKind =
     FileKind { mark: "# A rated drive,", word: "rated drive", option: "--out" };
 /// A database's figures on served systems, compared with a study's figures.

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<CommandOutcome, Failure> {
         return Err(Failure::input(format!("{named} has several tests"))
             .hint(format!("name one: {named}:{}", names.join(", :"))));
     }
-    let drawing = OutputFile::of(args.svg.as_deref(), &DRAWING)?;
+    let drawing = OutputFile::open_if_given(args.svg.as_deref(), &DRAWING)?;
     let provenance = Provenance { seed: args.seed, ..Provenance::default() };
     let mut line = LabProgressLine::new(1);
     let mut run = lab.run(&system, &workload, &provenance, &mut |event| line.draw(&event))?;
@@ -48,9 +48,13 @@ pub(crate) fn run(args: &PathArgs) -> Result<CommandOutcome, Failure> {
         None => None,
     };
     if !args.no_interval {
-        let (library, name, settings) = (&library, args.system.as_str(), settings.as_slice());
         lab.add_intervals(
-            &DrawnSystem { library, name, settings, ranges: &[] },
+            &DrawnSystem {
+                library: &library,
+                name: args.system.as_str(),
+                settings: settings.as_slice(),
+                ranges: &[],
+            },
             &mut run,
             &mut |event| line.draw(&event),
         )?;
@@ -65,7 +69,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<CommandOutcome, Failure> {
     view.interval = result.and_then(|result| result.interval.clone());
     let sample = result.and_then(|result| result.samples.first());
     view.assumed = sample.and_then(|one| system.assumed_limit(&workload.tests[0], one));
-    view.limit = result.and_then(PathLimit::of).map(|limit| PathLimit { loss, ..limit });
+    view.limit = result.and_then(PathLimit::from_result).map(|limit| PathLimit { loss, ..limit });
     deliver(args, drawing.as_ref(), &view)
 }
 
@@ -79,7 +83,7 @@ fn platform(
         return Err(Failure::input(format!("{}: a test requires a drive in a port", args.system))
             .hint("name a system, DRIVE@PLATFORM:PORT, or remove the test"));
     }
-    let drawing = OutputFile::of(args.svg.as_deref(), &DRAWING)?;
+    let drawing = OutputFile::open_if_given(args.svg.as_deref(), &DRAWING)?;
     let platform = PlatformEntry::read(library, &args.system, settings)?;
     let view = TestedPath {
         system: platform.name.clone(),
@@ -95,15 +99,15 @@ fn platform(
     if let Some(drawing) = &drawing {
         drawing.write(&path_svg(&view))?;
     }
-    match args.json {
-        true => output::print_json(&platform)?,
-        false => {
-            let (links, ports) = (platform.shown_links(), platform.shown_ports());
-            let answer = platform_answer(&platform.name, &ports);
-            let text = platform_text(&view.topology, &links, &ports, &output::style());
-            output::print_sentence(&answer)?;
-            output::print(&format!("\n{text}"))?;
-        }
+    if args.json {
+        output::print_json(&platform)?;
+    } else {
+        let links = platform.shown_links();
+        let ports = platform.shown_ports();
+        let answer = platform_answer(&platform.name, &ports);
+        let text = platform_text(&view.topology, &links, &ports, &output::style());
+        output::print_sentence(&answer)?;
+        output::print(&format!("\n{text}"))?;
     }
     report_written(drawing.as_ref());
     Ok(CommandOutcome::Done)
@@ -117,9 +121,10 @@ fn deliver(
     if let Some(drawing) = drawing {
         drawing.write(&path_svg(view))?;
     }
-    match args.json {
-        true => output::print_json(view)?,
-        false => output::print(&path_table(view, &output::style()))?,
+    if args.json {
+        output::print_json(view)?;
+    } else {
+        output::print(&path_table(view, &output::style()))?;
     }
     report_written(drawing);
     Ok(CommandOutcome::Done)

@@ -10,7 +10,6 @@ use crate::args::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
 use crate::failure::{CommandOutcome, Failure};
 use crate::output;
 
-/// A plan, for output as JSON.
 #[derive(Serialize)]
 struct PlanJson<'a> {
     #[serde(flatten)]
@@ -103,7 +102,6 @@ fn watts(option: &str, text: &str) -> Result<(f64, Option<TestResult>), Failure>
     Ok((power.value, Some(test)))
 }
 
-/// A result that an option names.
 struct OptionResult<'r> {
     option: &'static str,
     result: &'r TestResult,
@@ -123,16 +121,17 @@ fn same_test(given_result: &OptionResult<'_>, other: &OptionResult<'_>) -> Resul
             users,
         )
     };
-    match asks(given_result.result) == asks(other.result) {
-        true => Ok(()),
-        false => Err(Failure::input(format!(
+    if asks(given_result.result) == asks(other.result) {
+        Ok(())
+    } else {
+        Err(Failure::input(format!(
             "{} and {} are results of different tests: {} and {}",
             given_result.option,
             other.option,
             given_result.result.test.name,
             other.result.test.name
         ))
-        .hint("use two results of the same test")),
+        .hint("use two results of the same test"))
     }
 }
 
@@ -141,7 +140,8 @@ const SAME_RATE: f64 = 0.02;
 
 /// Rejects two results with different rates of work.
 fn same_rate(given_result: &OptionResult<'_>, other: &OptionResult<'_>) -> Result<(), Failure> {
-    let (a, b) = (given_result.result.iops.value, other.result.iops.value);
+    let a = given_result.result.iops.value;
+    let b = other.result.iops.value;
     if a > 0.0 && (b / a - 1.0).abs() <= SAME_RATE {
         return Ok(());
     }

@@ -15,7 +15,6 @@ const MOVES: Duration = Duration::from_millis(250);
 /// The characters of the spinner, in order; the last is shown at the end.
 const TURNS: &str = "|/-\\ ";
 
-/// The progress line.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
@@ -23,7 +22,6 @@ impl Progress {
         Self(ProgressBar::new_spinner())
     }
 
-    /// Replaces the line.
     pub(crate) fn show(&mut self, line: &str) {
         self.0.disable_steady_tick();
         self.draw(style("{wide_msg}"), line);
@@ -94,7 +92,8 @@ impl SimulationCounts {
             Event::Advanced(at, so_far) => {
                 let share = so_far.share.map(|share| format!(", {:.0}% done", share * 100.0));
                 let seconds = so_far.now.picoseconds() as f64 / 1e12;
-                let (number, share) = (at.test + 1, share.unwrap_or_default());
+                let number = at.test + 1;
+                let share = share.unwrap_or_default();
                 format!("; test {number}: {seconds:.1} s simulated{share}")
             }
             Event::SensitivityRun { ended, total } => {
@@ -107,7 +106,8 @@ impl SimulationCounts {
                 ));
             }
             Event::Point { ended, total, .. } => {
-                let (done, all) = (ended * self.each, total * self.each);
+                let done = ended * self.each;
+                let all = total * self.each;
                 return Some(format!("{ended} of {total} points, {done} of {all} simulations"));
             }
             _ => return None,
@@ -132,7 +132,6 @@ impl LabProgressLine {
         Self { progress: Progress::new(), counted, drawing: None }
     }
 
-    /// Shows the event.
     pub(crate) fn draw(&mut self, event: &Event<'_>) {
         if let Event::Drawn { ended: 0, .. } = event {
             self.drawing.get_or_insert_with(Instant::now);

@@ -44,7 +44,8 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<CommandOutcome, Failure> {
     let stem =
         args.trace.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     let id = workload::slug(&stem);
-    let (what, json) = (format!("replay-{id}"), args.json);
+    let what = format!("replay-{id}");
+    let json = args.json;
     let printer = move |result: &RunResult| {
         formats::result_text(
             result,
@@ -92,9 +93,10 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<CommandOutcome, Failure> {
 }
 
 fn plan(args: &ReplayArgs, system: &System) -> ReplaySettings {
-    let pace = match args.as_fast_as_possible {
-        true => Pace::AsFastAsPossible { queue_depth: args.queue_depth },
-        false => Pace::Recorded(args.speed.unwrap_or(Speed::RECORDED)),
+    let pace = if args.as_fast_as_possible {
+        Pace::AsFastAsPossible { queue_depth: args.queue_depth }
+    } else {
+        Pace::Recorded(args.speed.unwrap_or(Speed::RECORDED))
     };
     let capacity = system.spec.volume_capacity().unwrap_or(system.spec.first().drive.capacity);
     ReplaySettings {
@@ -155,13 +157,17 @@ fn result(
 fn replay_warnings(sample: &Sample, notes: &TraceNotes) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if notes.backward > 0 {
-        let (requests, step_most) = (notes.backward, notes.backward_most);
-        warnings.push(Warning::TimesBackward { requests, step_most });
+        warnings.push(Warning::TimesBackward {
+            requests: notes.backward,
+            step_most: notes.backward_most,
+        });
     }
     let Some(replay) = &sample.replay else { return warnings };
     if replay.held_back > 0 && replay.speed.is_some() {
-        let (requests, outstanding) = (replay.held_back, replay.outstanding_max);
-        warnings.push(Warning::HeldBack { requests, outstanding });
+        warnings.push(Warning::HeldBack {
+            requests: replay.held_back,
+            outstanding: replay.outstanding_max,
+        });
     }
     if replay.wrapped > 0 {
         warnings.push(Warning::Wrapped { requests: replay.wrapped });
@@ -175,10 +181,7 @@ fn replay_warnings(sample: &Sample, notes: &TraceNotes) -> Vec<Warning> {
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Self {
         let message = error.to_string();
-        let failure = match error.unreadable {
-            true => Self::run(message),
-            false => Self::input(message),
-        };
+        let failure = if error.unreadable { Self::run(message) } else { Self::input(message) };
         match error.hint {
             Some(hint) => failure.hint(hint),
             None => failure,

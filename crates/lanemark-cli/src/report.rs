@@ -24,7 +24,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<CommandOutcome, Failure> {
     };
     if let Some(path) = table.filter(|path| !is_iometer(path)) {
         let sweep = results::load_sweep(&path)?;
-        page.write(&lanemark_report::sweep_html(&sweep, provenance::of(&path).as_ref()))?;
+        page.write(&lanemark_report::sweep_html(
+            &sweep,
+            provenance::read_if_present(&path).as_ref(),
+        ))?;
         output::print_sentence(&lanemark_report::sweep_answer(&sweep, None))?;
         tell!("wrote {}", args.html.display());
         return Ok(CommandOutcome::Done);

@@ -12,13 +12,14 @@ use crate::output;
 pub(crate) fn run(args: &ResultsArgs) -> Result<CommandOutcome, Failure> {
     let folder = args.folder.clone().map_or_else(default_folder::of_results, Ok)?;
     // The first result creates the default folder.
-    let mut all = match args.folder.is_none() && !folder.exists() {
-        true => Vec::new(),
-        false => results::list(&folder).map_err(|error| {
+    let mut all = if args.folder.is_none() && !folder.exists() {
+        Vec::new()
+    } else {
+        results::list(&folder).map_err(|error| {
             let variable = default_folder::VARIABLE;
             Failure::from(error)
                 .hint(format!("use a folder that was named with --out or {variable}"))
-        })?,
+        })?
     };
     let words = args.search.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();

@@ -13,7 +13,6 @@ use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::output;
 
-/// A built-in file.
 #[derive(Clone, Debug, Serialize)]
 struct Sample {
     name: Cow<'static, str>,
@@ -119,7 +118,7 @@ const FILES: &[(SampleKind, &str, &str, &[u8])] = &[
 ];
 
 /// Returns all samples, sorted by kind.
-fn all() -> Result<Vec<Sample>, StudyError> {
+fn list_all() -> Result<Vec<Sample>, StudyError> {
     let studies = studies::names().into_iter().map(|name| {
         Ok(Sample {
             name: Cow::Owned(format!("{name}.toml")),
@@ -137,10 +136,13 @@ fn all() -> Result<Vec<Sample>, StudyError> {
 
 pub(crate) fn run(args: &SamplesArgs) -> Result<CommandOutcome, Failure> {
     match &args.command {
-        SamplesCommand::List(args) => match args.json {
-            true => output::print_json(&all()?)?,
-            false => output::print(&listed(&all()?))?,
-        },
+        SamplesCommand::List(args) => {
+            if args.json {
+                output::print_json(&list_all()?)?
+            } else {
+                output::print(&listed(&list_all()?))?
+            }
+        }
         SamplesCommand::Copy(args) => copy(args)?,
     }
     Ok(CommandOutcome::Done)
@@ -167,7 +169,7 @@ fn listed(samples: &[Sample]) -> String {
 
 /// Copies the requested samples. If a different file already has one of the names, no file is written.
 fn copy(args: &SamplesCopyArgs) -> Result<(), Failure> {
-    let mut samples = all()?;
+    let mut samples = list_all()?;
     if let Some(name) = args.name() {
         let is_it = |sample: &Sample| {
             let study = sample.kind == SampleKind::Study;
@@ -194,9 +196,10 @@ fn copy(args: &SamplesCopyArgs) -> Result<(), Failure> {
         match reserved::replace(&path, sample.bytes, true) {
             Ok(()) => tell!("wrote {}", path.display()),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                match is_copy(&path, sample) {
-                    true => tell!("{} exists already, with the same contents", path.display()),
-                    false => return Err(name_taken(&path)),
+                if is_copy(&path, sample) {
+                    tell!("{} exists already, with the same contents", path.display())
+                } else {
+                    return Err(name_taken(&path));
                 }
             }
             Err(error) => return Err(unwritable(&path, &error)),
@@ -231,7 +234,7 @@ mod tests {
 
     #[test]
     fn names_are_distinct_and_every_result_can_be_read() {
-        let samples = all().unwrap();
+        let samples = list_all().unwrap();
         let mut names: Vec<&str> = samples.iter().map(|sample| &*sample.name).collect();
         names.sort_unstable();
         names.dedup();

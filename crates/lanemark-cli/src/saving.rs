@@ -28,7 +28,7 @@ pub(crate) enum Destination<'a> {
 
 impl<'a> Destination<'a> {
     /// Returns the destination that the option `--out` names.
-    pub(crate) fn of(out: Option<&'a Path>) -> Self {
+    pub(crate) fn from_out(out: Option<&'a Path>) -> Self {
         out.map_or(Self::Default, Self::Requested)
     }
 }
@@ -66,12 +66,10 @@ impl ResultSaver {
         }
     }
 
-    /// Saves a run.
     pub(crate) fn save_run(&self, run: &RunResult) -> Result<(), LabError> {
         self.file.as_ref().map_or(Ok(()), |file| file.save_run(run))
     }
 
-    /// Saves the outcome of a study.
     pub(crate) fn save_study(&self, outcome: &StudyOutcome) -> Result<(), LabError> {
         self.file.as_ref().map_or(Ok(()), |file| file.save(outcome))
     }

@@ -52,8 +52,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
         Some(file) => DataLocation::File(file.clone()),
         None => DataLocation::Memory,
     };
-    let (over, overwrite) = (args.over.clone(), args.overwrite.clone());
-    let plan = DataPlan { location, over, size, overwrite };
+    let plan =
+        DataPlan { location, over: args.over.clone(), size, overwrite: args.overwrite.clone() };
     let OpenedData { data, notes } = plan.open(cache_of(&spec), args.seed)?;
     notes.iter().for_each(|line| tell!("note: {line}"));
     let mut provenance = provenance::own_provenance(args.seed);
@@ -69,10 +69,11 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
             formats::RequestedSections { detail: true, evidence: false },
         )
     };
-    let out = Destination::of(args.out.as_deref());
-    let delivery = match args.no_latency {
-        true => None,
-        false => Some(ResultDelivery::open(out, &what, &provenance.started_at, None, printer)?),
+    let out = Destination::from_out(args.out.as_deref());
+    let delivery = if args.no_latency {
+        None
+    } else {
+        Some(ResultDelivery::open(out, &what, &provenance.started_at, None, printer)?)
     };
     let socket = args.socket.clone().map(Endpoint::Unix);
     let endpoint = socket.or(args.port.map(Endpoint::Loopback));
@@ -112,10 +113,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
     };
     let control = open_control(args, served)?;
     for address in &addresses {
-        match json {
-            false => output::print(address)?,
-            true => tell!("{address}"),
-        }
+        if json { tell!("{address}") } else { output::print(address)? }
     }
     tell!("note: Ctrl-C ends the server");
     watch(args.watch, &session, || {
@@ -212,7 +210,8 @@ fn register(system: &System, session: &Arc<Session>) -> Option<Registration> {
     if paths.is_empty() || session.reading().is_none() {
         return None;
     }
-    let (system, of_session) = (system.clone(), Arc::downgrade(session));
+    let system = system.clone();
+    let of_session = Arc::downgrade(session);
     let answer = move || match of_session.upgrade() {
         Some(session) => reading(&system, &session),
         None => "error: the server ends\n".to_owned(),
@@ -250,7 +249,8 @@ fn open_control(
 /// Waits for the end, and prints progress.
 fn watch(is_reporting: bool, session: &Session, is_over: impl Fn() -> bool) {
     let mut progress = Progress::new();
-    let (mut last, mut before) = (Instant::now(), is_reporting.then(|| session.figures()));
+    let mut last = Instant::now();
+    let mut before = is_reporting.then(|| session.figures());
     while !is_over() {
         std::thread::sleep(LOOK);
         if let Some(figures) = &mut before
@@ -259,9 +259,10 @@ fn watch(is_reporting: bool, session: &Session, is_over: impl Fn() -> bool) {
             let now = session.figures();
             let line = metrics::line_of(&now, figures, last.elapsed().as_secs_f64());
             // Output to a log cannot be overwritten, so each state is a new line.
-            match std::io::stderr().is_terminal() {
-                true => progress.show(&line),
-                false => tell!("{line}"),
+            if std::io::stderr().is_terminal() {
+                progress.show(&line);
+            } else {
+                tell!("{line}");
             }
             (last, *figures) = (Instant::now(), now);
         }
@@ -314,8 +315,11 @@ pub(crate) fn not_delivered(test: &str, live: &LiveDelivery) -> Option<Warning> 
         let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);
         lanemark_schema::units::Duration::from_nanoseconds(ns)
     };
-    let (lateness, verdict) = ((lateness_at(50.0), lateness_at(99.0)), live.verdict());
-    let warning = Warning::NotDelivered { test: test.to_owned(), lateness, verdict };
+    let warning = Warning::NotDelivered {
+        test: test.to_owned(),
+        lateness: (lateness_at(50.0), lateness_at(99.0)),
+        verdict: live.verdict(),
+    };
     (!live.holds()).then_some(warning)
 }
 

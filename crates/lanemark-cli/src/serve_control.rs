@@ -128,7 +128,8 @@ fn listed(states: &[FaultState]) -> String {
             FaultPhase::Active => "active",
             FaultPhase::Over => "over",
         };
-        let (at, effect) = (state.fault.at.since(Instant::ZERO), &state.effect);
+        let at = state.fault.at.since(Instant::ZERO);
+        let effect = &state.effect;
         format!(
             "{number} {phase}, from {at}: {} ({} failed, {} delayed, {} silent)\n",
             // The fault's text, without the end that `clear` has set.

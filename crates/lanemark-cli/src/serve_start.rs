@@ -34,7 +34,8 @@ pub(crate) fn note_short_stroke(system: &System, size: u64) {
     if !matches!(system.spec.first().drive.media, MediaSpec::Disk(_)) {
         return;
     }
-    let (size, capacity) = (Bytes(size), system.capacity());
+    let size = Bytes(size);
+    let capacity = system.capacity();
     let drive = system.spec.device_side();
     let of = |span| needs::latency(&drive, span).map(Duration::as_seconds);
     if let (Some(short), Some(whole)) = (of(size), of(capacity))
@@ -56,7 +57,7 @@ pub(crate) fn self_test(args: &ServeArgs, system: &System, size: u64) -> Option<
     if args.no_self_test || args.no_latency {
         return None;
     }
-    let needs = DriveNeeds::of(&system.spec, Bytes(size))?;
+    let needs = DriveNeeds::simulate(&system.spec, Bytes(size))?;
     let over_tcp = args.port.is_some();
     let speed = match MachineSpeed::measure(&system.spec, &needs, args.time_scale, over_tcp) {
         Ok(speed) => speed,

@@ -62,7 +62,6 @@ pub(crate) fn own_mounts() -> Result<File, Failure> {
     Ok(outside)
 }
 
-/// The data of a served system.
 pub(crate) enum Contents<'p> {
     /// The data is in this file, which is kept.
     File(&'p Path),
@@ -76,12 +75,12 @@ pub(crate) enum Contents<'p> {
 #[derive(Clone, Copy)]
 pub(crate) enum ServedForm<'p> {
     /// A block device. The server is in the mount namespace `outside`.
-    Disk { outside: &'p File },
-    /// A file.
+    Disk {
+        outside: &'p File,
+    },
     File,
 }
 
-/// The parameters of a disk.
 pub(crate) struct DiskParameters<'p> {
     pub(crate) form: ServedForm<'p>,
     /// The folder for the server's files.
@@ -108,7 +107,8 @@ impl DiskParameters<'_> {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM"]);
         if let ServedForm::Disk { outside } = self.form {
-            let (process, number) = (std::process::id(), outside.as_raw_fd());
+            let process = std::process::id();
+            let number = outside.as_raw_fd();
             command.args(["nsenter", "--wd=.", &format!("--mount=/proc/{process}/fd/{number}")]);
             // A real drive has its own processors, so the server has a higher priority than the programs.
             command.args(["chrt", "--rr", "1"]);
@@ -163,7 +163,9 @@ impl ServedDisk {
         wanted: &DiskParameters<'_>,
         stop: &AtomicBool,
     ) -> Result<Option<Self>, Failure> {
-        let (out, errors, result) = (wanted.file("out"), wanted.file("err"), wanted.file("json"));
+        let out = wanted.file("out");
+        let errors = wanted.file("err");
+        let result = wanted.file("json");
         let fail = |error: std::io::Error| Failure::run(format!("lanemark serve: {error}"));
         let mut command = wanted.command()?;
         command.stdin(Stdio::null());
@@ -220,12 +222,11 @@ impl ServedDisk {
         let made = made.map_err(|error| {
             Failure::run(format!("mkfs.ext4: {error}")).hint("install the package e2fsprogs")
         })?;
-        match made.status.success() {
-            true => Ok(()),
-            false => {
-                let message = String::from_utf8_lossy(&made.stderr);
-                Err(Failure::run(format!("mkfs.ext4 {}: {}", self.node.display(), message.trim())))
-            }
+        if made.status.success() {
+            Ok(())
+        } else {
+            let message = String::from_utf8_lossy(&made.stderr);
+            Err(Failure::run(format!("mkfs.ext4 {}: {}", self.node.display(), message.trim())))
         }
     }
 
@@ -251,18 +252,18 @@ impl ServedDisk {
         options: &str,
     ) -> Result<(), Failure> {
         let fail = |error: &dyn std::fmt::Display| {
-            let (node, mount_point) = (self.node.display(), mount_point.display());
+            let node = self.node.display();
+            let mount_point = mount_point.display();
             Failure::run(format!("{node} can't be mounted at {mount_point}: {error}"))
         };
-        let daemon = match self.is_file {
-            true => Some(fuse2fs(&self.node, mount_point, options).map_err(|error| fail(&error))?),
-            false => {
-                let options = CString::new(options).map_err(|error| fail(&error))?;
-                let options = (!options.is_empty()).then_some(options.as_c_str());
-                mount(&self.node, mount_point, file_system, MountFlags::NOATIME, options)
-                    .map_err(|error| fail(&error))?;
-                None
-            }
+        let daemon = if self.is_file {
+            Some(fuse2fs(&self.node, mount_point, options).map_err(|error| fail(&error))?)
+        } else {
+            let options = CString::new(options).map_err(|error| fail(&error))?;
+            let options = (!options.is_empty()).then_some(options.as_c_str());
+            mount(&self.node, mount_point, file_system, MountFlags::NOATIME, options)
+                .map_err(|error| fail(&error))?;
+            None
         };
         self.mounted = Some(MountedDisk { mount_point: mount_point.to_owned(), daemon });
         Ok(())
@@ -455,13 +456,12 @@ fn fusermount(mount_point: &Path, options: &[&str]) -> bool {
 fn program() -> Result<PathBuf, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::run(format!("this program can't be found: {error}")))?;
-    match program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lanemark")) {
-        true => Ok(program),
-        false => {
-            let name = program.display();
-            Err(Failure::run(format!("{name} can't serve: only the program `lanemark` can"))
-                .hint("cargo install --path crates/lanemark-cli"))
-        }
+    if program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lanemark")) {
+        Ok(program)
+    } else {
+        let name = program.display();
+        Err(Failure::run(format!("{name} can't serve: only the program `lanemark` can"))
+            .hint("cargo install --path crates/lanemark-cli"))
     }
 }
 
@@ -496,7 +496,8 @@ mod tests {
                 ServedForm::File => 3,
                 ServedForm::Disk { .. } => {
                     assert_eq!(all[2..4], ["nsenter", "--wd=."]);
-                    let (own, number) = (std::process::id(), outside.as_raw_fd());
+                    let own = std::process::id();
+                    let number = outside.as_raw_fd();
                     assert_eq!(all[4], format!("--mount=/proc/{own}/fd/{number}"));
                     assert_eq!(all[5..8], ["chrt", "--rr", "1"]);
                     9
@@ -506,7 +507,8 @@ mod tests {
             assert_eq!(all[at + 1..at + 6], ["d@p:s", "--set", "x=1", "--size", "4096 B"]);
             all[at + 6..].to_vec()
         };
-        let (file, image) = (Path::new("/run/a"), Path::new("/run/b"));
+        let file = Path::new("/run/a");
+        let image = Path::new("/run/b");
         let disk = ServedForm::Disk { outside: &outside };
         assert_eq!(
             arguments(disk, Contents::File(file), None),

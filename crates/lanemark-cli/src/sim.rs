@@ -16,7 +16,7 @@ use crate::progress::LabProgressLine;
 use crate::{formats, library, provenance, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
-    let length = RunLength::of(args.full);
+    let length = RunLength::from_full(args.full);
     let lab = Lab {
         cancel: stop::on_signal().into(),
         length,
@@ -43,13 +43,16 @@ pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
     provenance.inputs.extend(opened.input);
     let drive = SystemName::parse(&args.system)?.drive;
     let what = format!("sim-{}-{}", workload.id, drive.rsplit('/').next().unwrap_or("drive"));
-    let (json, format, detail) = (args.run.json, args.output_format, args.detail);
+    let json = args.run.json;
+    let format = args.output_format;
+    let detail = args.detail;
     let evidence = args.explain;
     let printer = move |result: &RunResult| {
         let detail = detail || result.tests.len() == 1;
         formats::result_text(result, json, format, RequestedSections { detail, evidence })
     };
-    let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
+    let out = args.run.save.destination();
+    let over_time = Some(&args.over_time);
     let delivery = ResultDelivery::open(out, &what, &provenance.started_at, over_time, printer)?;
 
     let work = LabRun { system: &system, workload: &workload };
@@ -72,9 +75,13 @@ pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
         lab.add_sensitivity(&system.spec, &mut result, &mut |event| line.draw(&event))?;
     }
     if !args.no_interval && result.complete {
-        let (library, name, settings) = (&library, system_name.as_str(), settings.as_slice());
         lab.add_intervals(
-            &DrawnSystem { library, name, settings, ranges: &[] },
+            &DrawnSystem {
+                library: &library,
+                name: system_name.as_str(),
+                settings: settings.as_slice(),
+                ranges: &[],
+            },
             &mut result,
             &mut |event| line.draw(&event),
         )?;

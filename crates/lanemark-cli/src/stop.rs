@@ -34,7 +34,6 @@ const CAUGHT: [i32; 13] = [
     SIGVTALRM, SIGXCPU, SIGXFSZ,
 ];
 
-/// The state of signal handling.
 struct SignalState {
     /// Flag that the first signal sets.
     flag: Arc<AtomicBool>,

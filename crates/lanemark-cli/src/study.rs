@@ -16,7 +16,7 @@ use crate::saving::ResultSaver;
 use crate::{library, output, provenance, stop};
 
 pub(crate) fn run(args: &StudyArgs) -> Result<CommandOutcome, Failure> {
-    let length = RunLength::of(args.full);
+    let length = RunLength::from_full(args.full);
     let lab = Lab {
         cancel: stop::on_signal().into(),
         length,
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<CommandOutcome, Failure> {
     let mut provenance = provenance::own_provenance(args.run.seed);
     provenance.inputs = library.used();
     let what = format!("study-{}", study.id());
-    let page = OutputFile::of(args.html.as_deref(), &PAGE)?;
+    let page = OutputFile::open_if_given(args.html.as_deref(), &PAGE)?;
     let saving = ResultSaver::open(args.run.save.destination(), &what, &provenance.started_at)?;
 
     let systems = study.systems().count();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use lanemark_files::private::PrivateFolder;
 use lanemark_lab::results::OutputFile;
 use lanemark_lab::scale::scaled_workload;
-use lanemark_lab::sweep::provenance::of as provenance_of;
+use lanemark_lab::sweep::provenance::read_if_present;
 use lanemark_lab::{Event, Lab, Pool, RunLength, SweepFile, opened, settings};
 use lanemark_schema::result::{SCHEMA_VERSION, Sweep as SweepResult};
 use lanemark_schema::units::Ratio;
@@ -42,8 +42,9 @@ pub(crate) fn run(args: &SweepArgs) -> Result<CommandOutcome, Failure> {
     let mut provenance = provenance::own_provenance(args.run.seed);
     provenance.inputs = library.used();
     let file = SweepFile::open(&views.csv, &sweep, provenance)?;
-    let (mut ended, total, file_name) =
-        (file.before(), file.total(), views.csv.display().to_string());
+    let mut ended = file.before();
+    let total = file.total();
+    let file_name = views.csv.display().to_string();
     if ended > 0 {
         tell!("{file_name} already contains {ended} of {total} points");
     }
@@ -109,7 +110,6 @@ struct SweepOutputs {
     json: bool,
 }
 
-/// A sweep, for output as JSON.
 #[derive(Serialize)]
 struct SweepJson<'s> {
     schema_version: u32,
@@ -124,24 +124,21 @@ impl SweepOutputs {
             let message = format!("--out {}: a sweep is written as CSV", out.display());
             return Err(Failure::input(message).hint("use a file name that ends in .csv"));
         }
-        let page = OutputFile::of(args.html.as_deref(), &PAGE)?;
+        let page = OutputFile::open_if_given(args.html.as_deref(), &PAGE)?;
         Ok(Self { csv: out, is_kept: true, page, target: args.target, json: args.json })
     }
 
     fn show(&self, sweep: &SweepResult) -> Result<(), Failure> {
         let Self { csv, is_kept, page, target, json } = self;
         if let Some(page) = page {
-            page.write(&lanemark_report::sweep_html(sweep, provenance_of(csv).as_ref()))?;
+            page.write(&lanemark_report::sweep_html(sweep, read_if_present(csv).as_ref()))?;
         }
         let target = target.map(Ratio::get);
-        match json {
-            true => {
-                let answer = lanemark_report::sweep_answer(sweep, target);
-                output::print_json(&SweepJson { schema_version: SCHEMA_VERSION, answer, sweep })?;
-            }
-            false => {
-                output::print(&lanemark_report::sweep_text(sweep, target, &output::style()))?;
-            }
+        if json {
+            let answer = lanemark_report::sweep_answer(sweep, target);
+            output::print_json(&SweepJson { schema_version: SCHEMA_VERSION, answer, sweep })?;
+        } else {
+            output::print(&lanemark_report::sweep_text(sweep, target, &output::style()))?;
         }
         if *is_kept {
             tell!("saved {}", csv.display());
@@ -156,14 +153,15 @@ impl SweepOutputs {
 /// Returns the sweep that the command line describes, together with the values in its sweep file.
 fn sweep(args: &SweepArgs, library: &Library) -> Result<Sweep, Failure> {
     let system = args.system.as_str();
-    let mut definition = match system.ends_with(".toml") && !system.contains('@') {
-        true => SweepDefinition::open(system.as_ref())?,
-        false => SweepDefinition {
+    let mut definition = if system.ends_with(".toml") && !system.contains('@') {
+        SweepDefinition::open(system.as_ref())?
+    } else {
+        SweepDefinition {
             system: system.to_owned(),
             workload: String::new(),
             axes: Vec::new(),
             settings: Vec::new(),
-        },
+        }
     };
     if let Some(workload) = &args.workload {
         definition.workload.clone_from(workload);
@@ -194,13 +192,14 @@ fn sweep(args: &SweepArgs, library: &Library) -> Result<Sweep, Failure> {
     // Repeats differ only in their random numbers, and a sweep has many points, so one repeat per point is enough for a
     // curve.
     workload.repeats = args.run.scale.repeats.unwrap_or(1);
-    let length = RunLength::of(args.full);
+    let length = RunLength::from_full(args.full);
     Sweep::new(library, definition, workload, args.run.seed, length).map_err(with_location)
 }
 
 fn with_location(error: StudyError) -> Failure {
-    match error.location == Location::file("sweep") {
-        true => Failure::from(StudyError { location: Location::file("lanemark sweep"), ..error }),
-        false => error.into(),
+    if error.location == Location::file("sweep") {
+        Failure::from(StudyError { location: Location::file("lanemark sweep"), ..error })
+    } else {
+        error.into()
     }
 }

@@ -49,7 +49,6 @@ use turn::TurnEnvironment;
 
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
-/// Maximum time scale.
 const SCALE_MAX: f64 = 64.0;
 /// Ratio of two successive time scales.
 const SCALE_STEP: f64 = 4.0;
@@ -58,7 +57,6 @@ const INITIAL_USER_NAMESPACE: u64 = 0xefff_fffd;
 /// Maximum length of a command in the name of a test.
 const NAME_MAX: usize = 60;
 
-/// A system of the trial and its turns.
 struct TrialSystem {
     /// `drive@platform:port`, as the user wrote it.
     name: String,
@@ -75,7 +73,7 @@ pub(crate) fn run(args: &TrialArgs) -> Result<CommandOutcome, Failure> {
     provenance.inputs = library.used();
     let capacity =
         systems.iter().map(|system| system.system.capacity()).min().unwrap_or(Bytes::ZERO);
-    let source = InitialContents::of(args.from.as_deref())?;
+    let source = InitialContents::examine(args.from.as_deref())?;
     let size = source.size(args.size, capacity)?;
     for TrialSystem { system, faults, .. } in &systems {
         faults.iter().try_for_each(|fault| check_servable(system, size, fault))?;
@@ -86,12 +84,12 @@ pub(crate) fn run(args: &TrialArgs) -> Result<CommandOutcome, Failure> {
     if !has_disks {
         needs_fuse(file_system)?;
     }
-    let page = OutputFile::of(args.html.as_deref(), &PAGE)?;
+    let page = OutputFile::open_if_given(args.html.as_deref(), &PAGE)?;
     let savings = savings(args, &systems, &provenance)?;
     stop::extend_patience(END);
     let folder = folder(args.folder.as_deref())?;
     // The warden runs outside the mount namespace. The mounts are in the folder and end with the namespace.
-    let _warden = CleanupProcess::of(folder.path())?;
+    let _warden = CleanupProcess::start_for(folder.path())?;
     let outside = if has_disks { Some(served_disk::own_mounts()?) } else { None };
     marked::adopt_orphans();
     // A forced end does not drop values, so the folder is removed explicitly.
@@ -146,12 +144,12 @@ fn command_outcome(trial_outcome: &TrialOutcome) -> CommandOutcome {
     }
 }
 
-/// Assembles the systems.
 fn systems(
     args: &TrialArgs,
     library: &lanemark_study::Library,
 ) -> Result<Vec<TrialSystem>, Failure> {
-    let (set, faults) = (settings(&args.set)?, faults(&args.fault)?);
+    let set = settings(&args.set)?;
+    let faults = faults(&args.fault)?;
     let mut systems: Vec<TrialSystem> = Vec::new();
     for name in &args.systems {
         if systems.iter().any(|earlier| earlier.name == *name) {
@@ -159,8 +157,12 @@ fn systems(
         }
         let system = assemble(library, name, &set)?;
         serve::one_target(&system, name)?;
-        let (name, faults, samples) = (name.clone(), faults.clone(), Vec::new());
-        systems.push(TrialSystem { name, system, faults, samples });
+        systems.push(TrialSystem {
+            name: name.clone(),
+            system,
+            faults: faults.clone(),
+            samples: Vec::new(),
+        });
     }
     Ok(systems)
 }
@@ -198,10 +200,11 @@ fn needs_fuse(file_system: FileSystem) -> Result<(), Failure> {
         }
         FileSystem::Ext4 => {
             let path = std::env::var_os("PATH").unwrap_or_default();
-            match std::env::split_paths(&path).any(|folder| folder.join("fuse2fs").is_file()) {
-                true => Ok(()),
-                false => Err(Failure::input("the program fuse2fs is not in PATH")
-                    .hint("install the package fuse2fs, or use sudo")),
+            if std::env::split_paths(&path).any(|folder| folder.join("fuse2fs").is_file()) {
+                Ok(())
+            } else {
+                Err(Failure::input("the program fuse2fs is not in PATH")
+                    .hint("install the package fuse2fs, or use sudo"))
             }
         }
     }
@@ -216,7 +219,7 @@ fn savings(
     let saving = |system: &TrialSystem| {
         let drive = SystemName::parse(&system.name)?.drive;
         let what = format!("trial-{}", drive.rsplit('/').next().unwrap_or("drive"));
-        ResultSaver::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
+        ResultSaver::open(Destination::from_out(args.out.as_deref()), &what, &provenance.started_at)
     };
     systems.iter().map(saving).collect()
 }
@@ -269,7 +272,8 @@ fn trial(
     for number in 0..args.turns {
         let mut samples = Vec::new();
         for (index, system) in systems.iter().enumerate() {
-            let (turn, name) = (number + 1, &system.name);
+            let turn = number + 1;
+            let name = &system.name;
             progress.show(&format!("{name} · turn {turn} of {}", args.turns));
             let file = format!("turn-{turn}-{index}");
             match bench.turn(&file, name, scale, args.seed.wrapping_add(number.into()))? {
@@ -359,9 +363,10 @@ fn deliver(
     let saved: Vec<_> =
         savings.iter().zip(&results).map(|(saving, run)| (saving, saving.save_run(run))).collect();
     let written = page.map_or(Ok(()), |page| page.write(&lanemark_report::html(None, &runs)));
-    match args.json {
-        true => output::print(&as_json(&results, &trial_outcome.cuts)?)?,
-        false => output::print(&trial_text(&runs, &trial_outcome.cuts, &output::style()))?,
+    if args.json {
+        output::print(&as_json(&results, &trial_outcome.cuts)?)?;
+    } else {
+        output::print(&trial_text(&runs, &trial_outcome.cuts, &output::style()))?;
     }
     for (saving, saved) in saved {
         saving.report(saved)?;

@@ -44,7 +44,7 @@ fn open(address: &str) -> Option<PrivateFile> {
     let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from)?;
     let file = folder.join(format!("lanemark-ui-{}.html", std::process::id()));
     write_redirect_page(&file, address).ok()?;
-    let lead = PrivateFile::of(file.clone());
+    let lead = PrivateFile::register(file.clone());
     let mut browser = Command::new("xdg-open");
     browser.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if browser.spawn().is_err() {

@@ -36,7 +36,8 @@ struct SavedOutcome<'a, T> {
 fn hash_of(path: &Path) -> Result<String, Failure> {
     let fail = |error| Failure::run(format!("{}: can't be read: {error}", path.display()));
     let mut file = File::open(path).map_err(fail)?;
-    let (mut hash, mut piece) = (Sha256::new(), vec![0; 1 << 20]);
+    let mut hash = Sha256::new();
+    let mut piece = vec![0; 1 << 20];
     loop {
         match file.read(&mut piece).map_err(fail)? {
             0 => return Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
@@ -46,7 +47,8 @@ fn hash_of(path: &Path) -> Result<String, Failure> {
 }
 
 fn write(args: &VerifyWriteArgs) -> Result<CommandOutcome, Failure> {
-    let (stop, started_at) = (stop::on_signal(), results::now());
+    let stop = stop::on_signal();
+    let started_at = results::now();
     messages::tell_left_over(&args.path);
     let library = library::open(&args.run.library)?;
     let mut workload =
@@ -84,7 +86,8 @@ fn write(args: &VerifyWriteArgs) -> Result<CommandOutcome, Failure> {
 }
 
 fn check(args: &VerifyCheckArgs) -> Result<CommandOutcome, Failure> {
-    let (stop, started_at) = (stop::on_signal(), results::now());
+    let stop = stop::on_signal();
+    let started_at = results::now();
     let journal = args.journal.clone().unwrap_or_else(|| journal_path(&args.path));
     let check = Check {
         path: &args.path,
@@ -127,7 +130,8 @@ fn line(state: &VerifyProgress, doing: &str) -> String {
 
 impl From<VerifyError> for Failure {
     fn from(error: VerifyError) -> Self {
-        let (message, hint) = (error.to_string(), error.hint());
+        let message = error.to_string();
+        let hint = error.hint();
         let cause = match error {
             VerifyError::Target(error) => return error.into(),
             VerifyError::JournalExists { .. } => ErrorCause::Refused,

@@ -40,7 +40,7 @@ impl CleanupProcess {
     ///
     /// # Errors
     /// Returns an error if the process cannot be started.
-    pub(crate) fn of(folder: &Path) -> Result<Self, Failure> {
+    pub(crate) fn start_for(folder: &Path) -> Result<Self, Failure> {
         Self::start(folder).map_err(|error| {
             Failure::run(format!("the clean-up process can't be started: {error}"))
         })

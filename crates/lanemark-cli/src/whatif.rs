@@ -33,7 +33,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<CommandOutcome, Failure> {
     };
     let line = std::cell::RefCell::new(None);
     let begun = &mut |simulations| drop(line.replace(Some(LabProgressLine::new(simulations))));
-    let length = RunLength::of(args.full);
+    let length = RunLength::from_full(args.full);
     let lab = Lab {
         cancel: stop::on_signal().into(),
         length,
@@ -45,16 +45,15 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<CommandOutcome, Failure> {
     });
     drop(line);
     let Some(whatif) = outcome? else { return Ok(CommandOutcome::Interrupted) };
-    match args.json {
-        true => output::print_json(&whatif)?,
-        false => {
-            let style = output::style();
-            let mut text = lanemark_report::whatif_text(&whatif, &style);
-            if args.explain {
-                text = with(text, &lanemark_report::whatif_evidence(&whatif, &style));
-            }
-            output::print(&text)?;
+    if args.json {
+        output::print_json(&whatif)?;
+    } else {
+        let style = output::style();
+        let mut text = lanemark_report::whatif_text(&whatif, &style);
+        if args.explain {
+            text = with(text, &lanemark_report::whatif_evidence(&whatif, &style));
         }
+        output::print(&text)?;
     }
     Ok(CommandOutcome::Done)
 }

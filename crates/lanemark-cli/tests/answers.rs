@@ -18,7 +18,6 @@ struct Task {
     question: &'static str,
     commands: Vec<Vec<&'static str>>,
     parties: &'static [&'static str],
-    /// The unit of the figure.
     figure: &'static str,
 }
 

@@ -25,8 +25,10 @@ fn lanemark(arguments: &[&str]) -> String {
 #[test]
 fn long_reads_over_sata_are_reported_as_bound_by_the_link() {
     let folder = tempfile::tempdir().unwrap();
-    let (out, page) = (folder.path().join("run.json"), folder.path().join("page.html"));
-    let (out, page) = (out.to_str().unwrap(), page.to_str().unwrap());
+    let out = folder.path().join("run.json");
+    let page = folder.path().join("page.html");
+    let out = out.to_str().unwrap();
+    let page = page.to_str().unwrap();
     let run = [
         "sim",
         "samsung-850-pro-1tb@workstation-z170:sata",

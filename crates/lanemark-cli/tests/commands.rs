@@ -109,7 +109,8 @@ fn the_study_shows_sixteen_cells_and_calibrates_at_most_six() {
 fn the_studies_of_paths_have_their_stated_results() {
     let folder = folder();
     let out = folder.path().join("study.json");
-    let (mut predicted, mut calibrated) = (Vec::new(), 0);
+    let mut predicted = Vec::new();
+    let mut calibrated = 0;
     for (study, figures, low, high) in [
         ("sata-express", 14, 0.034, 0.044),
         ("chipset-paths", 25, 0.098, 0.108),
@@ -153,9 +154,12 @@ fn one_seed_gives_one_result_and_another_differs_within_the_spread() {
         ];
         succeeds(&arguments)
     };
-    let (first, again, other) = (run("1"), run("1"), run("2"));
+    let first = run("1");
+    let again = run("1");
+    let other = run("2");
     assert_eq!(without_times(&first), without_times(&again));
-    let (first, other): (Value, Value) = (without_times(&first), without_times(&other));
+    let first: Value = without_times(&first);
+    let other: Value = without_times(&other);
     assert_ne!(first["tests"], other["tests"]);
     for (one, two) in
         first["tests"].as_array().unwrap().iter().zip(other["tests"].as_array().unwrap())
@@ -306,7 +310,8 @@ fn a_file_of_the_users_is_refused_with_3_and_left_alone() {
     let folder = folder();
     let file = folder.path().join("thesis.dat");
     fs::write(&file, "three years of work").unwrap();
-    let (path, out) = (file.to_str().unwrap(), folder.path().to_str().unwrap());
+    let path = file.to_str().unwrap();
+    let out = folder.path().to_str().unwrap();
     let message = fails(&["bench", path, "--size", "1MiB", "--out", out], 3);
     assert!(message.contains("--overwrite"), "{message}");
     fails(&["bench", path, "--size", "1MiB", "--overwrite", "README.md", "--out", out], 3);
@@ -341,7 +346,8 @@ fn an_unwritable_or_missing_folder_is_reported() {
 fn a_size_above_the_free_space_is_refused_before_anything_is_written() {
     let folder = folder();
     let target = folder.path().join("bench.dat");
-    let (path, out) = (target.to_str().unwrap(), folder.path().to_str().unwrap());
+    let path = target.to_str().unwrap();
+    let out = folder.path().to_str().unwrap();
     let message = fails(&["bench", path, "--size", "900TiB", "--out", out], 2);
     assert!(message.contains("free"), "{message}");
     assert!(!target.exists());
@@ -419,7 +425,9 @@ const QVO: &str = "samsung-860-qvo-1tb@workstation-z170:sata";
 fn a_day_of_random_writes_approaches_the_steady_state() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (out, csv, page) = (path("day.json"), path("day.csv"), path("day.html"));
+    let out = path("day.json");
+    let csv = path("day.csv");
+    let page = path("day.html");
     let mut args = vec!["sim", QVO, "random-write-24h", "--size", "860MB", "--duration", "86s"];
     args.extend(["--interval", "1s", "--set", "drive.state.condition=purged"]);
     args.extend(["--series", &csv, "--html", &page, "--out", &out]);
@@ -433,7 +441,8 @@ fn a_day_of_random_writes_approaches_the_steady_state() {
         let index = lines.next().unwrap().split(',').position(|column| column == name).unwrap();
         lines.map(|line| line.split(',').nth(index).unwrap().parse().unwrap()).collect()
     };
-    let (iops, amplification) = (column("iops"), column("write_amplification"));
+    let iops = column("iops");
+    let amplification = column("write_amplification");
     assert_eq!(iops.len(), 86);
     assert_eq!(amplification[1], 1.0);
     let last = iops[64..].iter().sum::<f64>() / 22.0;

@@ -113,14 +113,14 @@ fn stderr(output: &Output) -> String {
 fn files_of_others_stay_and_no_link_is_followed() {
     for Companion { name, words } in COMPANIONS {
         let folder = folder();
-        let (file, victim) = (folder.path().join(name), folder.path().join("victim"));
+        let file = folder.path().join(name);
+        let victim = folder.path().join("victim");
         for is_link in [false, true] {
-            match is_link {
-                false => fs::write(&file, THEIRS).unwrap(),
-                true => {
-                    fs::rename(&file, &victim).unwrap();
-                    symlink(&victim, &file).unwrap();
-                }
+            if is_link {
+                fs::rename(&file, &victim).unwrap();
+                symlink(&victim, &file).unwrap();
+            } else {
+                fs::write(&file, THEIRS).unwrap();
             }
             let output = run(folder.path(), words);
             let messages = stderr(&output);

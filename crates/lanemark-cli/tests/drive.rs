@@ -206,7 +206,8 @@ fn a_rating_of_compressible_data_is_reached_only_with_such_data() {
         let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         run["tests"][0]["throughput_bytes_per_second"]["value"].as_f64().unwrap() / 1e6
     };
-    let (zeros, random) = (write("100%"), write("0%"));
+    let zeros = write("100%");
+    let random = write("0%");
     assert!((zeros / 500.0 - 1.0).abs() < 0.02, "{zeros}");
     // The flash stores 40% of 500 MB/s, a tenth faster than the rating.
     assert!((random / 220.0 - 1.0).abs() < 0.05, "{random}");

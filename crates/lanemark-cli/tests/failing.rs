@@ -55,7 +55,7 @@ fn bench(folder: &Path, device: &Path, more: &[&str]) -> (Option<i32>, Value, St
 
 #[test]
 fn a_failed_request_ends_the_run_with_its_results_so_far_or_is_counted() {
-    let Some(device) = LoopDevice::holding(&vec![7; 4 << 20], true) else { return };
+    let Some(device) = LoopDevice::with_content(&vec![7; 4 << 20], true) else { return };
     let medium = fs::File::options().write(true).open(device.medium()).unwrap();
     medium.set_len(2 << 20).unwrap();
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

@@ -15,7 +15,6 @@ fn sim(folder: &Path, workload: &str, more: &[&str]) -> Output {
     command.args(more).current_dir(folder).output().unwrap()
 }
 
-/// Returns the sample of a test with one fault.
 fn sample(workload: &str, fault: &str) -> Sample {
     let folder = tempfile::tempdir().unwrap();
     let output = sim(folder.path(), workload, &["--fault", fault]);
@@ -30,7 +29,7 @@ const READS: &str = "quick:rnd4k-q32t1-read";
 const WRITES: &str = "quick:rnd4k-q32t1-write";
 
 /// Returns the number of requests in a sample that failed with `kind`.
-fn of(sample: &Sample, kind: ErrorKind) -> u64 {
+fn count_failed(sample: &Sample, kind: ErrorKind) -> u64 {
     let counts = sample.errors.counts().iter().filter(|count| count.kind == kind);
     counts.map(|count| count.requests).sum()
 }
@@ -66,9 +65,10 @@ fn sample_with_protected_buffer() -> Sample {
 fn unreadable_ranges_fail_their_reads_alone_and_each_takes_the_drives_recovery() {
     // The range is half of the 1 GiB span.
     let half = sample(READS, "media-error range=0B..512MiB recovery=1ms");
-    let (failed, good) = (half.errors.total() as f64, half.operations() as f64);
+    let failed = half.errors.total() as f64;
+    let good = half.operations() as f64;
     assert!((failed / (failed + good) - 0.5).abs() < 0.02, "{failed} of {good}");
-    assert_eq!(of(&half, ErrorKind::Media), half.errors.total());
+    assert_eq!(count_failed(&half, ErrorKind::Media), half.errors.total());
     let writes = sample(WRITES, "media-error range=0B..512MiB recovery=1ms");
     assert_eq!(writes.errors.total(), 0);
 }
@@ -76,11 +76,11 @@ fn unreadable_ranges_fail_their_reads_alone_and_each_takes_the_drives_recovery()
 #[test]
 fn refused_writes_and_lost_ports_are_counted_by_their_kind() {
     let refused = sample(WRITES, "read-only at=100ms");
-    assert_eq!(of(&refused, ErrorKind::ReadOnly), refused.errors.total());
+    assert_eq!(count_failed(&refused, ErrorKind::ReadOnly), refused.errors.total());
     assert!(refused.errors.total() > 1000 && refused.faults[0].recovery.is_none());
     let lost = sample(READS, "port-loss at=200ms timeout=50ms");
-    assert_eq!(of(&lost, ErrorKind::Timeout), 32);
-    assert_eq!(of(&lost, ErrorKind::DeviceGone) + 32, lost.errors.total());
+    assert_eq!(count_failed(&lost, ErrorKind::Timeout), 32);
+    assert_eq!(count_failed(&lost, ErrorKind::DeviceGone) + 32, lost.errors.total());
 }
 
 #[test]
@@ -106,7 +106,8 @@ fn a_share_fails_its_part_and_silent_faults_are_counted_without_errors() {
         (WRITES, "write-error share=5% recovery=0ps"),
     ] {
         let sample = sample(workload, fault);
-        let (failed, good) = (sample.errors.total() as f64, sample.operations() as f64);
+        let failed = sample.errors.total() as f64;
+        let good = sample.operations() as f64;
         assert!((failed / (failed + good) - 0.05).abs() < 0.01, "{fault}: {failed} of {good}");
     }
     for (workload, fault) in [

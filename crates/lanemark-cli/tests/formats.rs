@@ -220,9 +220,11 @@ fn fio_plot_draws_exported_results() {
 #[test]
 fn the_size_of_the_target_may_be_given_to_the_command() {
     let folder = folder();
-    let (job, target) = (folder.path().join("whole.fio"), folder.path().join("new.dat"));
+    let job = folder.path().join("whole.fio");
+    let target = folder.path().join("new.dat");
     fs::write(&job, "[whole]\nrw=randread\nbs=4k\nruntime=1\ntime_based\n").unwrap();
-    let (job, target) = (job.to_str().unwrap(), target.to_str().unwrap());
+    let job = job.to_str().unwrap();
+    let target = target.to_str().unwrap();
     let out = folder.path().join("out.json");
     let out = out.to_str().unwrap();
     let err = fails(&["bench", target, "--workload", job, "--out", out], 2);
@@ -260,9 +262,11 @@ fn assumed(saved: &Value) -> &Value {
 #[test]
 fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     let folder = folder();
-    let (job, target) = (folder.path().join("etcd.fio"), folder.path().join("log.dat"));
+    let job = folder.path().join("etcd.fio");
+    let target = folder.path().join("log.dat");
     fs::write(&job, "[log]\nrw=write\nioengine=sync\nfdatasync=1\nsize=1m\nbs=2300\n").unwrap();
-    let (job, target) = (job.to_str().unwrap(), target.to_str().unwrap());
+    let job = job.to_str().unwrap();
+    let target = target.to_str().unwrap();
     let out = folder.path().join("out.json");
     let out = out.to_str().unwrap();
     let requests = |saved: &Value, kind: &str| {

@@ -42,9 +42,11 @@ fn rows(outcome: &StudyOutcome) -> String {
     let mut file = csv::Writer::from_writer(Vec::new());
     file.write_record(["system", "test", "metric", "simulated", "published", "error"]).unwrap();
     for check in &outcome.figures {
-        let (figure, simulated) = (&check.figure, six_digits(check.simulated.value));
+        let figure = &check.figure;
+        let simulated = six_digits(check.simulated.value);
         let metric = name(figure.metric);
-        let (published, error) = (six_digits(figure.published), six_digits(check.error));
+        let published = six_digits(figure.published);
+        let error = six_digits(check.error);
         let row = [&figure.system, &figure.test, &metric, &simulated, &published, &error];
         file.write_record(row).unwrap();
     }
@@ -59,7 +61,7 @@ fn rows(outcome: &StudyOutcome) -> String {
                 .into_iter()
                 .filter(|one| of_cell(*one))
             {
-                let simulated = six_digits(metric.of(test).value);
+                let simulated = six_digits(metric.value_in(test).value);
                 let row = [&system.name, &test.test.name, &name(metric), &simulated];
                 file.write_record(row.into_iter().map(String::as_str).chain(["", ""])).unwrap();
             }

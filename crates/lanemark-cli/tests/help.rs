@@ -16,7 +16,7 @@ fn lanemark(arguments: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn printed(arguments: &[&str]) -> String {
+fn capture_output(arguments: &[&str]) -> String {
     let output = lanemark(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -35,7 +35,7 @@ fn commands(help: &str) -> Vec<String> {
 fn all(words: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let mut arguments: Vec<&str> = words.iter().map(String::as_str).collect();
     arguments.push("--help");
-    let help = printed(&arguments);
+    let help = capture_output(&arguments);
     assert!(words.len() < 4, "{words:?}: a command below a command below a command");
     for name in commands(&help) {
         all(&[words, &[name]].concat(), found);
@@ -64,7 +64,7 @@ fn every_help_has_an_example_groups_and_lines_within_100_columns() {
 fn completions_know_commands_and_options_and_the_shells_read_them() {
     let folder = tempfile::tempdir().unwrap();
     for (shell, check) in [("bash", &["-n"][..]), ("zsh", &["-n"]), ("fish", &["--no-execute"])] {
-        let script = printed(&["completions", shell]);
+        let script = capture_output(&["completions", shell]);
         for word in ["whatif", "no-interval", "crystaldiskmark"] {
             assert!(script.contains(word), "{shell}: no {word}");
         }

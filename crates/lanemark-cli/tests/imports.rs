@@ -20,7 +20,7 @@ fn run(arguments: &[&str], folder: &Path) -> Output {
 }
 
 #[track_caller]
-fn printed(arguments: &[&str], folder: &Path) -> String {
+fn capture_output(arguments: &[&str], folder: &Path) -> String {
     let output = run(arguments, folder);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -53,7 +53,7 @@ fn every_view_has_the_percentiles_that_fio_printed() {
     let folder = tempfile::tempdir().unwrap();
     let percentiles = json!({"50.000000": 43_210, "95.000000": 93_696, "99.000000": 140_288, "99.900000": 246_784});
     std::fs::write(folder.path().join("fio.json"), fio(&percentiles)).unwrap();
-    let table = printed(&["import", "fio.json", "--out", "r.json"], folder.path());
+    let table = capture_output(&["import", "fio.json", "--out", "r.json"], folder.path());
     let row = |direction: &str| {
         let line = table.lines().find(|line| line.starts_with(&format!("mix, {direction}")));
         line.unwrap_or_else(|| panic!("{table}"))
@@ -61,7 +61,8 @@ fn every_view_has_the_percentiles_that_fio_printed() {
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
-    let (reads, writes) = (row("reads"), row("writes"));
+    let reads = row("reads");
+    let writes = row("writes");
     for (row, values) in
         [(&reads, ["60.0", "43.2", "140", "247"]), (&writes, ["120", "86.4", "281", "494"])]
     {
@@ -72,9 +73,9 @@ fn every_view_has_the_percentiles_that_fio_printed() {
             .unwrap();
     let listed = &saved["tests"][0]["samples"][0]["reads"]["latency"]["percentiles_ns"];
     assert_eq!((&listed["95.0000"], &listed["99.9000"]), (&json!(93_696), &json!(246_784)));
-    let compared = printed(&["compare", "r.json", "r.json", "--detail"], folder.path());
+    let compared = capture_output(&["compare", "r.json", "r.json", "--detail"], folder.path());
     assert!(compared.contains("mix, reads") && compared.contains("140"), "{compared}");
-    let exported = printed(&["export", "r.json"], folder.path());
+    let exported = capture_output(&["export", "r.json"], folder.path());
     let exported: Value = serde_json::from_str(&exported).unwrap();
     let listed = &exported["jobs"][0]["write"]["clat_ns"]["percentile"];
     assert_eq!(listed["95.000000"], json!(187_392));
@@ -82,7 +83,7 @@ fn every_view_has_the_percentiles_that_fio_printed() {
         vec!["report", "r.json", "--html", "page.html"],
         vec!["plot", "r.json", "--chart", "percentiles", "--out", "tails.svg"],
     ] {
-        printed(&arguments, folder.path());
+        capture_output(&arguments, folder.path());
     }
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert!(
@@ -96,7 +97,7 @@ fn unmeasured_values_of_fio_are_a_dash_and_unstated_ones_are_not_used() {
     let folder = tempfile::tempdir().unwrap();
     let bare = fio(&json!(null)).replace("\"job options\"", "\"other\"");
     std::fs::write(folder.path().join("fio.json"), bare).unwrap();
-    let table = printed(&["import", "fio.json", "--out", "r.json"], folder.path());
+    let table = capture_output(&["import", "fio.json", "--out", "r.json"], folder.path());
     assert!(!table.contains("p99") && table.contains("not stated"), "{table}");
     let whatif = [
         "whatif",
@@ -121,7 +122,7 @@ fn an_assumed_bottleneck_stands_first_with_its_range() {
     let drive = "samsung-980-pro-1tb@workstation-x570:m2";
     let test = "crystaldiskmark-8:rnd4k-q32t1-read";
     let sim = ["sim", drive, test, "--duration", "100ms", "--no-interval", "--no-save"];
-    let text = printed(&sim, folder.path());
+    let text = capture_output(&sim, folder.path());
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lead = words(&text.lines().skip(4).take(3).collect::<Vec<_>>().join(" "));
     assert!(lead.contains("limited by the host's time per request, which is assumed"), "{text}");
@@ -129,7 +130,7 @@ fn an_assumed_bottleneck_stands_first_with_its_range() {
     // A value that the user supplies is not assumed.
     let mut given = sim.to_vec();
     given.extend(["--set", "platform.cpu.request_submit=2us"]);
-    assert!(!words(&printed(&given, folder.path())).contains("request_submit = 2 us, 1.43"));
+    assert!(!words(&capture_output(&given, folder.path())).contains("request_submit = 2 us, 1.43"));
 }
 
 /// Samples of other programs' results, each with its first test.
@@ -152,19 +153,19 @@ fn results_of_other_programs_are_accepted_like_saved_ones() {
     let folder = tempfile::tempdir().unwrap();
     for (name, test) in FOREIGN {
         let file = foreign(name);
-        let table = printed(&["import", &file, "--out", "saved.json"], folder.path());
+        let table = capture_output(&["import", &file, "--out", "saved.json"], folder.path());
         assert!(table.lines().any(|line| line.starts_with(test)), "{name}: {table}");
         // The saved result has the same figures as the file itself.
-        let compared = printed(&["compare", &file, "saved.json"], folder.path());
+        let compared = capture_output(&["compare", &file, "saved.json"], folder.path());
         assert!(compared.contains(test) && compared.contains("1.00x"), "{name}: {compared}");
-        printed(&["report", &file, "--html", "page.html"], folder.path());
+        capture_output(&["report", &file, "--html", "page.html"], folder.path());
         let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
         assert!(page.contains(test), "{name}");
     }
     let text = foreign("crystaldiskmark-8.txt");
     let model = "samsung-950-pro-512gb@workstation-z170:m2";
     let whatif = ["whatif", &text, "--model", model, "--port", "pcie-slot", "--no-interval"];
-    let answer = printed(&whatif, folder.path());
+    let answer = capture_output(&whatif, folder.path());
     assert!(answer.contains("SEQ1M Q8T1 read") && answer.contains("2,097"), "{answer}");
     // A request for a figure that the text does not state is rejected, and the error names the figure.
     let terse = foreign("fio-terse-3.txt");
@@ -221,13 +222,13 @@ fn a_command_line_of_fio_is_a_workload() {
     ];
     let mut words = vec!["sim", system, "--no-save", "--no-interval", "--json", "--"];
     words.extend(fio);
-    let result: Value = serde_json::from_str(&printed(&words, folder.path())).unwrap();
+    let result: Value = serde_json::from_str(&capture_output(&words, folder.path())).unwrap();
     let test = &result["tests"][0]["test"];
     assert_eq!((&test["name"], &test["queue_depth"]), (&json!("a b"), &json!(32)));
     // The same command line is used in quotes, as the workload of a command.
     let line = "fio --name='a b' --rw=randread --bs=4k --iodepth=32 --ioengine=libaio --direct=1 --size=1g --io_size=16m";
     let quoted = ["sim", system, line, "--no-save", "--no-interval", "--json"];
-    let again: Value = serde_json::from_str(&printed(&quoted, folder.path())).unwrap();
+    let again: Value = serde_json::from_str(&capture_output(&quoted, folder.path())).unwrap();
     assert_eq!(again["tests"], result["tests"]);
     for (words, says) in [
         (

@@ -250,7 +250,8 @@ fn long_capture(path: &Path) {
 fn the_folder_of_a_capture_is_private_and_goes_with_any_signal() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
-    let (capture, temporary) = (folder.path().join("long.tar"), folder.path().join("tmp"));
+    let capture = folder.path().join("long.tar");
+    let temporary = folder.path().join("tmp");
     long_capture(&capture);
     fs::create_dir(&temporary).unwrap();
     let made = || fs::read_dir(&temporary).unwrap().next().map(|entry| entry.unwrap().path());

@@ -16,7 +16,7 @@ fn lanemark(arguments: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn printed(arguments: &[&str]) -> String {
+fn capture_output(arguments: &[&str]) -> String {
     let output = lanemark(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -24,7 +24,7 @@ fn printed(arguments: &[&str]) -> String {
 
 #[track_caller]
 fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&printed(arguments)).unwrap()
+    serde_json::from_str(&capture_output(arguments)).unwrap()
 }
 
 #[track_caller]
@@ -37,7 +37,7 @@ fn refused(arguments: &[&str]) -> String {
 
 #[test]
 fn a_drive_is_shown_with_each_value_and_its_origin() {
-    let text = printed(&["library", "samsung-950-pro-512gb"]);
+    let text = capture_output(&["library", "samsung-950-pro-512gb"]);
     assert!(text.contains("SSD, PCIe 3.0 x4, 512"), "{text}");
     assert!(text.contains("- drive.flash.read = 50 us"), "{text}");
     let found = json(&["library", "samsung-950-pro-512gb", "--json"]);
@@ -49,7 +49,7 @@ fn a_drive_is_shown_with_each_value_and_its_origin() {
 
 #[test]
 fn a_platform_is_shown_with_its_ports_and_a_host_and_a_workload_with_what_they_say() {
-    let text = printed(&["library", "workstation-z170"]);
+    let text = capture_output(&["library", "workstation-z170"]);
     for part in ["DMI", "PCIe 3.0 x4", "m2", "SATA 6 Gb/s", "platform.cpu.request_submit"] {
         assert!(text.contains(part), "no {part} in\n{text}");
     }
@@ -61,7 +61,7 @@ fn a_platform_is_shown_with_its_ports_and_a_host_and_a_workload_with_what_they_s
     let host = json(&["library", "linux-block", "--json"]);
     assert_eq!(host["kind"], "host");
     assert!(!host["values"].as_array().unwrap().is_empty());
-    let text = printed(&["library", "crystaldiskmark-8"]);
+    let text = capture_output(&["library", "crystaldiskmark-8"]);
     assert!(text.contains("seq1m-q8t1-read") && text.contains("random"), "{text}");
     let workload = json(&["library", "crystaldiskmark-8", "--json"]);
     assert_eq!(workload["tests"].as_array().unwrap().len(), 8);
@@ -111,7 +111,7 @@ fn an_unknown_name_is_reported_with_similar_names() {
 
 #[test]
 fn a_platform_alone_has_a_path_too() {
-    let text = printed(&["path", "workstation-z170"]);
+    let text = capture_output(&["path", "workstation-z170"]);
     assert!(text.contains("port m2") && text.contains("packets of"), "{text}");
     let found =
         json(&["path", "workstation-z170", "--json", "--set", "platform.link.dmi.pcie.lanes=1"]);
@@ -130,20 +130,21 @@ fn a_platform_alone_has_a_path_too() {
 fn drives_behind_one_uplink_show_their_loss_to_it() {
     let system = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4";
     let narrow = ["--set", "platform.link.dmi.pcie.lanes=1"];
-    let text = printed(&[&["path", system, "--no-interval"], &narrow[..]].concat());
+    let text = capture_output(&[&["path", system, "--no-interval"], &narrow[..]].concat());
     assert!(
         text.contains("You lose ") && text.contains("to DMI 3.0, which 4 drives share"),
         "{text}"
     );
     let found = json(&[&["path", system, "--no-interval", "--json"], &narrow[..]].concat());
     let loss = &found["limit"]["loss"];
-    let (share, with) =
-        (loss["share"].as_f64().unwrap(), loss["bytes_per_second"].as_f64().unwrap());
+    let share = loss["share"].as_f64().unwrap();
+    let with = loss["bytes_per_second"].as_f64().unwrap();
     let now = found["simulated"].as_f64().unwrap();
     assert!((1.0 - now / with - share).abs() < 1e-6 && (0.4..0.8).contains(&share), "{share}");
     // Without the loss, the reported throughput equals the total throughput of the four drives' links.
     assert!((1.9e9..2.4e9).contains(&with), "{with}");
-    let alone = printed(&["path", "samsung-850-pro-1tb@workstation-z170:sata", "--no-interval"]);
+    let alone =
+        capture_output(&["path", "samsung-850-pro-1tb@workstation-z170:sata", "--no-interval"]);
     assert!(!alone.contains("drives share"), "{alone}");
 }
 
@@ -151,10 +152,10 @@ fn drives_behind_one_uplink_show_their_loss_to_it() {
 fn a_path_shows_requests_a_second_of_random_tests_and_explains_like_sim() {
     let system = "samsung-950-pro-512gb@workstation-z170:m2";
     let test = "crystaldiskmark-8:rnd4k-q32t1-read";
-    let text = printed(&["path", system, test, "--no-interval"]);
+    let text = capture_output(&["path", system, test, "--no-interval"]);
     assert!(text.contains(" IOPS"), "{text}");
     let explained = text.lines().last().unwrap();
-    let simulated = printed(&["sim", system, test, "--no-interval", "--no-save"]);
+    let simulated = capture_output(&["sim", system, test, "--no-interval", "--no-save"]);
     assert!(simulated.contains(explained.trim_end_matches('.')), "{explained}\n{simulated}");
 }
 

@@ -69,7 +69,8 @@ fn gone(folder: &Path) {
 #[test]
 fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     let Some((folder, cache)) = place() else { return };
-    let (here, work) = (folder.path(), folder.path().join("work"));
+    let here = folder.path();
+    let work = folder.path().join("work");
     fs::create_dir(&work).unwrap();
     let cache = cache.to_str().unwrap();
     let common = [STUDY, "--short", "--folder", "work", "--download", "--cache", cache];

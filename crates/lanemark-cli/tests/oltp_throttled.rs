@@ -70,8 +70,8 @@ impl Bench {
         self.lanemark(&["oltp", "workload", &run.file, "--out", &workload]);
         let of = |key: &str| run.device[key].as_f64().unwrap();
         let mean_us = |time: &str, count: &str| of(time) / of(count).max(1.0) / 1e3;
-        let (read_us, stored_us) =
-            (mean_us("read_time_ns", "reads"), mean_us("write_time_ns", "writes"));
+        let read_us = mean_us("read_time_ns", "reads");
+        let stored_us = mean_us("write_time_ns", "writes");
         let settings = [
             format!("drive.front_end.read_time={:.1} us", 1e6 / reads_a_second as f64),
             format!("drive.flash.read={read_us:.1} us"),
@@ -127,7 +127,8 @@ fn a_run_on_a_throttled_device_predicts_another_rate() {
     for (from, to) in [(slow, fast), (fast, slow)] {
         let predicted = bench.predicted(&from.1, to.0);
         let apart = predicted / to.1.per_minute - 1.0;
-        let (truth, found) = (to.1.per_minute, 100.0 * apart);
+        let truth = to.1.per_minute;
+        let found = 100.0 * apart;
         let summary = format!(
             "a run at {} reads a second says {predicted:.0} tpm at {}, measured {truth:.0}: {found:+.1}%",
             from.0, to.0

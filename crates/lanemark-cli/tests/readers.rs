@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 use fuzz::{CANARY, TARGETS, Target, root, run};
 use lanemark_schema::rng::{Rng, StreamKey};
 
-/// Number of changed inputs for each target.
 const INPUTS: u64 = 4_000;
 /// Number of changed inputs for a target whose reader takes milliseconds.
 const INPUTS_OF_SLOW: u64 = 300;

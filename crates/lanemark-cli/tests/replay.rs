@@ -80,7 +80,8 @@ fn trace(folder: &TempDir, requests: u64) -> String {
 fn a_trace_is_replayed_shown_and_saved_with_its_hash() {
     let folder = folder();
     let out = folder.path().join("replay.json");
-    let (trace, out) = (trace(&folder, 5_000), out.to_str().unwrap());
+    let trace = trace(&folder, 5_000);
+    let out = out.to_str().unwrap();
     let text = succeeds(&[NVME, &trace, "--out", out]);
     for word in ["made.csv", "5000 requests of the trace, as recorded, over 0.1", "flash dies"] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
@@ -102,9 +103,12 @@ fn a_trace_is_replayed_shown_and_saved_with_its_hash() {
 fn one_trace_gives_one_result_and_twice_the_speed_half_the_time() {
     let folder = folder();
     let out = folder.path().join("replay.json");
-    let (trace, out) = (trace(&folder, 4_000), out.to_str().unwrap());
+    let trace = trace(&folder, 4_000);
+    let out = out.to_str().unwrap();
     let run = |speed: &str| json(&[NVME, &trace, "--speed", speed, "--out", out])["tests"].clone();
-    let (first, again, faster) = (run("1x"), run("1x"), run("2x"));
+    let first = run("1x");
+    let again = run("1x");
+    let faster = run("2x");
     assert_eq!(first, again);
     let span = |tests: &Value| tests[0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap();
     assert_eq!(span(&first), 2.0 * span(&faster));
@@ -184,7 +188,8 @@ fn a_trace_without_replayable_events_is_an_error_that_names_its_events() {
     let path = folder.path().join("complete.txt");
     let line = "259,0    0        7     0.000093000     0  C   R 8234952 + 8 [0]\n";
     fs::write(&path, line).unwrap();
-    let (out, path) = (folder.path().to_str().unwrap(), path.to_str().unwrap());
+    let out = folder.path().to_str().unwrap();
+    let path = path.to_str().unwrap();
     let message = fails(&[NVME, path, "--out", out], 2);
     assert!(message.contains("the trace contains the events C (complete)"), "{message}");
     assert!(message.contains("add --action C"), "{message}");
@@ -196,7 +201,8 @@ fn whole_numbers_that_may_be_of_either_simulator_are_refused() {
     let folder = folder();
     let path = folder.path().join("whole.txt");
     fs::write(&path, "0 0 29320 8 1\n5 0 102400 16 0\n17 0 204800 8 1\n").unwrap();
-    let (out, path) = (folder.path().to_str().unwrap(), path.to_str().unwrap());
+    let out = folder.path().to_str().unwrap();
+    let path = path.to_str().unwrap();
     let message = fails(&[NVME, path, "--out", out], 2);
     assert!(message.contains("--format mqsim or --format disksim"), "{message}");
     let span = |format| {
@@ -230,7 +236,8 @@ fn wrong_input_is_reported_with_its_line_and_exits_with_2() {
     let path = folder.path().join("bad.csv");
     fs::write(&path, "time_us,op,offset,size\n1,read,0,4096\n2,reed,0,4096\n").unwrap();
     let bad = path.to_str().unwrap();
-    let (msr, iolog) = (sample("msr.csv"), sample("iolog-2.log"));
+    let msr = sample("msr.csv");
+    let iolog = sample("iolog-2.log");
     let readme = "README.md";
     let cases: [(&[&str], &str); 12] = [
         (&[NVME, bad], "bad.csv:3:3: op"),
@@ -312,7 +319,8 @@ fn steady_trace(folder: &Path) -> PathBuf {
     let lines: String = (0..400u64)
         .map(|index| {
             let kind = if index % 4 == 3 { "Write" } else { "Read" };
-            let (time, offset) = (index * 10_000, index * 37 % 2048 * 4096);
+            let time = index * 10_000;
+            let offset = index * 37 % 2048 * 4096;
             format!("{time},host,0,{kind},{offset},4096,100\n")
         })
         .collect();

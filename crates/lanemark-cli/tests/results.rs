@@ -17,7 +17,7 @@ fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn printed(folder: &Path, arguments: &[&str]) -> String {
+fn capture_output(folder: &Path, arguments: &[&str]) -> String {
     let output = lanemark(folder, arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -37,7 +37,7 @@ fn simulated(folder: &TempDir, out: &str, more: &[&str]) {
 
 fn repeated(folder: &TempDir, out: &str, repeats: &str, more: &[&str]) {
     let usual = ["sim", NVME, READS, "--duration", "10ms", "--repeats", repeats, "--no-interval"];
-    printed(folder.path(), &[&usual[..], &["--out", out], more].concat());
+    capture_output(folder.path(), &[&usual[..], &["--out", out], more].concat());
 }
 
 #[test]
@@ -59,16 +59,16 @@ fn an_unsaved_result_is_only_printed() {
 fn results_are_listed_and_searched() {
     let folder = tempfile::tempdir().unwrap();
     assert!(refused(folder.path(), &["results", "none"], 2).contains("hint: "));
-    assert_eq!(printed(folder.path(), &["results"]), "", "no result is saved yet");
+    assert_eq!(capture_output(folder.path(), &["results"]), "", "no result is saved yet");
     simulated(&folder, "results/one.json", &[]);
     simulated(&folder, "results/two.json", &["--seed", "7"]);
     fs::write(folder.path().join("results/other.json"), "{}").unwrap();
     fs::write(folder.path().join("results/broken.json"), "{").unwrap();
-    let text = printed(folder.path(), &["results"]);
+    let text = capture_output(folder.path(), &["results"]);
     assert!(text.contains("one.json") && text.contains("two.json"), "{text}");
     assert!(!text.contains("other.json") && !text.contains("broken.json"), "{text}");
     assert!(text.contains("lanemark sim samsung-950-pro-512gb@workstation-z170:m2"), "{text}");
-    let found = printed(folder.path(), &["results", "--search", "SEED 7", "--json"]);
+    let found = capture_output(folder.path(), &["results", "--search", "SEED 7", "--json"]);
     let found: Value = serde_json::from_str(&found).unwrap();
     assert_eq!(found.as_array().unwrap().len(), 1);
     assert_eq!(found[0]["path"], "results/two.json");
@@ -80,9 +80,10 @@ fn results_are_listed_and_searched() {
 fn columns_are_exported_as_csv() {
     let folder = tempfile::tempdir().unwrap();
     simulated(&folder, "one.json", &["--full"]);
-    let text = printed(folder.path(), &["export", "one.json", "--output-format", "csv"]);
+    let text = capture_output(folder.path(), &["export", "one.json", "--output-format", "csv"]);
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
-    let (names, row) = (lines.next().unwrap(), lines.next().unwrap());
+    let names = lines.next().unwrap();
+    let row = lines.next().unwrap();
     assert_eq!(names.len(), row.len());
     let at = |name: &str| row[names.iter().position(|known| *known == name).unwrap()];
     assert_eq!((at("test"), at("repeats"), at("block_bytes")), ("RND4K Q32T1 read", "3", "4096"));
@@ -90,7 +91,7 @@ fn columns_are_exported_as_csv() {
     assert!(iops > 100_000.0);
     let samples = ["export", "one.json", "--output-format", "csv", "--table", "samples"];
     let samples = [&samples[..], &["--out", "samples.csv"]].concat();
-    assert_eq!(printed(folder.path(), &samples), "");
+    assert_eq!(capture_output(folder.path(), &samples), "");
     let written = fs::read_to_string(folder.path().join("samples.csv")).unwrap();
     assert_eq!(written.lines().count(), 4);
     assert!(refused(folder.path(), &samples, 3).contains("exists"));
@@ -105,7 +106,7 @@ fn names_with_commas_and_quotes_stay_one_cell() {
     let path = folder.path().join("one.json");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("RND4K Q32T1 read", "a, \\\"b\\\"")).unwrap();
-    let text = printed(folder.path(), &["export", "one.json", "--output-format", "csv"]);
+    let text = capture_output(folder.path(), &["export", "one.json", "--output-format", "csv"]);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let row = reader.records().next().unwrap().unwrap();
     assert_eq!(&row[0], "a, \"b\"");
@@ -116,17 +117,17 @@ fn percentiles_are_compared_with_intervals_and_differences_are_named() {
     let folder = tempfile::tempdir().unwrap();
     // The median of six repeats has an interval; the median of fewer repeats does not.
     simulated(&folder, "few.json", &["--full"]);
-    let text = printed(folder.path(), &["compare", "few.json", "few.json", "--detail"]);
+    let text = capture_output(folder.path(), &["compare", "few.json", "few.json", "--detail"]);
     assert!(text.contains("Percentiles of latency") && !text.contains("95% in"), "{text}");
     repeated(&folder, "one.json", "6", &["--full"]);
     repeated(&folder, "two.json", "6", &["--full", "--size", "512MiB"]);
-    let text = printed(folder.path(), &["compare", "one.json", "two.json", "--detail"]);
+    let text = capture_output(folder.path(), &["compare", "one.json", "two.json", "--detail"]);
     for part in ["Percentiles of latency", "p50", "p99.9", "95% in", "–"] {
         assert!(text.contains(part), "no {part} in\n{text}");
     }
     let difference = "different settings: RND4K Q32T1 read (span 1 GiB and 512 MiB";
     assert!(text.contains(difference), "{text}");
-    let same = printed(folder.path(), &["compare", "one.json", "one.json"]);
+    let same = capture_output(folder.path(), &["compare", "one.json", "one.json"]);
     assert!(!same.contains("different settings"), "{same}");
 }
 
@@ -134,14 +135,15 @@ fn percentiles_are_compared_with_intervals_and_differences_are_named() {
 fn a_target_is_answered_with_the_least_depth_that_gives_it() {
     let folder = tempfile::tempdir().unwrap();
     let usual = ["sweep", NVME, "--workload", READS, "--duration", "10ms", "--out", "s.csv"];
-    let text = printed(folder.path(), &[&usual[..], &["--target", "90%"]].concat());
+    let text = capture_output(folder.path(), &[&usual[..], &["--target", "90%"]].concat());
     let (_, answer) = text.split_once(": queue_depth ").unwrap();
     let depth: f64 = answer.split_whitespace().next().unwrap().parse().unwrap();
     let points = fs::read_to_string(folder.path().join("s.csv")).unwrap();
     let mut reader = csv::Reader::from_reader(points.as_bytes());
     let names = reader.headers().unwrap().clone();
     let at = |name: &str| names.iter().position(|known| known == name).unwrap();
-    let (depths, rates) = (at("queue_depth"), at("bytes_per_second"));
+    let depths = at("queue_depth");
+    let rates = at("bytes_per_second");
     let number = |row: &csv::StringRecord, column: usize| row[column].parse::<f64>().unwrap();
     let points: Vec<(f64, f64)> = reader
         .records()
@@ -171,7 +173,7 @@ fn packed_traces_are_replayed_and_a_bomb_ends() {
         let file = file.to_str().unwrap();
         let more = ["--device", "usr,0", "--wrap", "--no-save", "--json"];
         let arguments = [&["replay", NVME, file][..], &more].concat();
-        let text = printed(folder.path(), &arguments);
+        let text = capture_output(folder.path(), &arguments);
         serde_json::from_str::<Value>(&text).unwrap()["tests"][0]["samples"].clone()
     };
     assert_eq!(replay(&samples.join("msr.csv.gz")), replay(&samples.join("msr.csv")));

@@ -16,7 +16,7 @@ fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn printed(folder: &Path, arguments: &[&str]) -> String {
+fn capture_output(folder: &Path, arguments: &[&str]) -> String {
     let output = lanemark(folder, arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -42,21 +42,21 @@ fn names(folder: &Path) -> Vec<String> {
 fn a_built_in_study_runs_from_an_empty_folder_and_a_file_takes_precedence() {
     let folder = tempfile::tempdir().unwrap();
     let study = ["study", "hard-disk", "--no-interval", "--no-save", "--json"];
-    let built_in: Value = serde_json::from_str(&printed(folder.path(), &study)).unwrap();
+    let built_in: Value = serde_json::from_str(&capture_output(folder.path(), &study)).unwrap();
     assert_eq!(built_in["id"], "hard-disk");
     let inputs = built_in["provenance"]["inputs"].as_object().unwrap();
     assert!(inputs.contains_key("studies/hard-disk.toml"), "{inputs:?}");
     assert_eq!(names(folder.path()), [""; 0]);
     // The copy is the same study, and a changed copy is a different study.
-    printed(folder.path(), &["samples", "copy", "hard-disk"]);
+    capture_output(folder.path(), &["samples", "copy", "hard-disk"]);
     let copy = folder.path().join("hard-disk.toml");
     let text = fs::read_to_string(&copy).unwrap();
     let title = text.lines().find(|line| line.starts_with("title")).unwrap();
     fs::write(folder.path().join("hard-disk"), text.replace(title, "title = \"mine\"")).unwrap();
-    let named: Value = serde_json::from_str(&printed(folder.path(), &study)).unwrap();
+    let named: Value = serde_json::from_str(&capture_output(folder.path(), &study)).unwrap();
     assert_eq!(named["title"], "mine");
     let file = ["study", "hard-disk.toml", "--no-interval", "--no-save", "--json"];
-    let file: Value = serde_json::from_str(&printed(folder.path(), &file)).unwrap();
+    let file: Value = serde_json::from_str(&capture_output(folder.path(), &file)).unwrap();
     assert_eq!(file["figures"], built_in["figures"]);
 }
 
@@ -74,7 +74,7 @@ fn an_unknown_study_is_refused_with_the_nearest_one() {
     assert!(!message.contains("built in"), "{message}");
     // A folder is not a study, and a pipe is not a file.
     fs::create_dir(folder.path().join("hard-disk")).unwrap();
-    printed(folder.path(), &["study", "hard-disk", "--no-interval", "--no-save", "--json"]);
+    capture_output(folder.path(), &["study", "hard-disk", "--no-interval", "--no-save", "--json"]);
     let message = refused(folder.path(), &["study", "/dev/zero"], 2);
     assert!(message.contains("not a file"), "{message}");
 }
@@ -83,26 +83,28 @@ fn an_unknown_study_is_refused_with_the_nearest_one() {
 fn every_listed_sample_is_copied_and_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let listed: Value =
-        serde_json::from_str(&printed(folder.path(), &["samples", "list", "--json"])).unwrap();
+        serde_json::from_str(&capture_output(folder.path(), &["samples", "list", "--json"]))
+            .unwrap();
     let listed = listed.as_array().unwrap();
-    let text = printed(folder.path(), &["samples", "list"]);
-    printed(folder.path(), &["samples", "copy", "--all", "all/of them"]);
+    let text = capture_output(folder.path(), &["samples", "list"]);
+    capture_output(folder.path(), &["samples", "copy", "--all", "all/of them"]);
     let all = folder.path().join("all/of them");
     let mut expected: Vec<&str> = listed.iter().map(|one| one["name"].as_str().unwrap()).collect();
     expected.sort_unstable();
     assert_eq!(names(&all), expected);
     for sample in listed {
-        let (name, about) = (sample["name"].as_str().unwrap(), sample["about"].as_str().unwrap());
+        let name = sample["name"].as_str().unwrap();
+        let about = sample["about"].as_str().unwrap();
         assert!(text.contains(name.trim_end_matches(".toml")) && text.contains(about), "{name}");
         match sample["kind"].as_str().unwrap() {
             // `tests/golden.rs` runs all studies.
             "study" => {}
             "result" => {
-                printed(&all, &["report", name, "--html", "page.html"]);
-                printed(&all, &["compare", name, name]);
+                capture_output(&all, &["report", name, "--html", "page.html"]);
+                capture_output(&all, &["compare", name, name]);
             }
             "foreign-result" => {
-                printed(&all, &["import", name, "--no-save"]);
+                capture_output(&all, &["import", name, "--no-save"]);
             }
             "trace" => {
                 // A format's sample may have several devices, and offsets beyond the drive.
@@ -110,11 +112,11 @@ fn every_listed_sample_is_copied_and_can_be_read() {
                 let format = ["--format", name.split('.').next().unwrap()];
                 let is_ambiguous = name.ends_with(".trace");
                 let format = if is_ambiguous { &format[..] } else { &[] };
-                printed(&all, &[&["replay", SATA, name][..], &more, format].concat());
+                capture_output(&all, &[&["replay", SATA, name][..], &more, format].concat());
             }
             "job" => {
                 let more = ["--duration", "20ms", "--no-interval", "--no-save"];
-                printed(&all, &[&["sim", SATA, name, "--size", "1GiB"][..], &more].concat());
+                capture_output(&all, &[&["sim", SATA, name, "--size", "1GiB"][..], &more].concat());
             }
             other => panic!("{name}: {other}"),
         }
@@ -125,7 +127,7 @@ fn every_listed_sample_is_copied_and_can_be_read() {
 fn a_copy_overwrites_nothing_and_follows_no_link() {
     let folder = tempfile::tempdir().unwrap();
     let copy = ["samples", "copy", "msr.csv", "here"];
-    printed(folder.path(), &copy);
+    capture_output(folder.path(), &copy);
     let file = folder.path().join("here/msr.csv");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
     // A second identical copy is not an error.

@@ -134,7 +134,8 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
         prepare(&user);
         for arguments in commands() {
             let output = user.lanemark(&arguments);
-            let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+            let stdout = text(&output.stdout);
+            let stderr = text(&output.stderr);
             assert_eq!(output.status.code(), Some(NOT_SAVED), "{arguments:?}: {stderr}");
             assert!(stdout.lines().count() > 3, "{arguments:?}: {stdout}");
             assert!(stderr.contains("warning: the result is not saved: "), "{stderr}");
@@ -159,13 +160,15 @@ fn a_full_folder_never_costs_the_figures() {
     let user = User::with("LANEMARK_RESULTS", small.path());
     let sim = &commands()[0];
     let output = user.lanemark(sim);
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    let stdout = text(&output.stdout);
+    let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(NOT_SAVED), "{stderr}");
     assert!(stdout.contains(" MB/s") && stderr.contains("warning: the result is not saved: "));
     // A requested file in the full folder is an error, but the figures are printed.
     let requested = small.path().join("one.json").display().to_string();
     let output = user.lanemark(&[&sim[..], &["--out", &requested]].concat());
-    let (again, stderr) = (text(&output.stdout), text(&output.stderr));
+    let again = text(&output.stdout);
+    let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert_eq!(again, stdout);
 }

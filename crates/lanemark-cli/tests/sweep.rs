@@ -61,7 +61,8 @@ fn a_sweep_that_is_killed_goes_on_and_comes_to_the_same_bytes() {
     succeeds(&whole, &MANY);
     let killed = folder.path().join("killed.csv");
     let mut chance: u64 = 20_260_101;
-    let (mut before, mut cut) = (Vec::new(), 0);
+    let mut before = Vec::new();
+    let mut cut = 0;
     for _ in 0..20 {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let mut command = sweep(&killed, &MANY);
@@ -97,7 +98,8 @@ fn who_made_a_sweep_lies_beside_it_and_is_the_same_when_it_goes_on() {
     let out = folder.path().join("s.csv");
     let axis = ["--duration", "2ms", "--axis", "queue_depth=1,2", "--seed", "7"];
     succeeds(&out, &axis);
-    let (rows, made) = (fs::read(&out).unwrap(), fs::read(provenance(&out)).unwrap());
+    let rows = fs::read(&out).unwrap();
+    let made = fs::read(provenance(&out)).unwrap();
     let origin: serde_json::Value = serde_json::from_slice(&made).unwrap();
     let origin = &origin["provenance"];
     assert_eq!(
@@ -128,7 +130,8 @@ fn who_made_a_sweep_lies_beside_it_and_is_the_same_when_it_goes_on() {
 #[test]
 fn only_torn_and_missing_rows_are_run_again() {
     let folder = folder();
-    let (whole, torn) = (folder.path().join("whole.csv"), folder.path().join("torn.csv"));
+    let whole = folder.path().join("whole.csv");
+    let torn = folder.path().join("torn.csv");
     let few = ["--duration", "2ms", "--axis", "queue_depth=1..32*2"];
     succeeds(&whole, &few);
     let bytes = fs::read(&whole).unwrap();
@@ -169,7 +172,8 @@ fn one_core_and_many_come_to_the_same() {
 #[test]
 fn a_point_is_that_run_alone() {
     let folder = folder();
-    let (out, run) = (folder.path().join("sweep.csv"), folder.path().join("run.json"));
+    let out = folder.path().join("sweep.csv");
+    let run = folder.path().join("run.json");
     succeeds(&out, &["--duration", "5ms", "--axis", "drive.flash.read=40us,80us"]);
     let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .args(["sim", NVME, READS, "--duration", "5ms", "--repeats", "1", "--json"])
@@ -220,7 +224,8 @@ fn a_sweep_without_a_point_that_has_figures_has_failed() {
 #[test]
 fn drives_and_platforms_are_swept_by_their_names() {
     let folder = folder();
-    let (out, page) = (folder.path().join("sweep.csv"), folder.path().join("page.html"));
+    let out = folder.path().join("sweep.csv");
+    let page = folder.path().join("page.html");
     let drives = "drive=samsung-950-pro-512gb,samsung-970-evo-1tb";
     let page_name = page.to_str().unwrap();
     let text = succeeds(

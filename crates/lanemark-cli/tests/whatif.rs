@@ -105,7 +105,8 @@ fn an_undetermined_value_of_a_fit_widens_the_prediction() {
         |result: &Value, end: &str| result["tests"][0]["interval"][end].as_f64().unwrap();
     let known = with(&[SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"]);
     // The lower bound comes from the fit's range; without the fit, it comes from the model's usual error.
-    let (low, before) = (interval(&result, "low_ratio"), interval(&known, "low_ratio"));
+    let low = interval(&result, "low_ratio");
+    let before = interval(&known, "low_ratio");
     assert!((0.55..0.72).contains(&low), "{low}");
     assert!(before > 0.8, "{before}");
     assert_eq!(result["tests"][0]["interval"]["widest"]["parameter"], "drive.data_path.read");
@@ -138,7 +139,8 @@ fn an_answer_in_words_names_the_change_the_gain_the_loss_and_the_cause() {
     let other = &found["tests"][0]["other"];
     let loss = &other["path"]["loss"];
     let number = |value: &Value| value.as_f64().unwrap();
-    let (share, with) = (number(&loss["share"]), number(&loss["bytes_per_second"]));
+    let share = number(&loss["share"]);
+    let with = number(&loss["bytes_per_second"]);
     assert!((1.0 - number(&other["bytes_per_second"]) / with - share).abs() < 1e-6, "{share}");
     // Three SATA links carry 1700 MB/s, and one PCIe 3.0 lane carries 827 MB/s.
     assert!((0.50..0.53).contains(&share), "{share}");

@@ -23,7 +23,6 @@ const ATTEMPTS: u32 = 100;
 /// A companion file, open for reading and writing.
 #[derive(Debug)]
 pub struct CompanionFile {
-    /// The file.
     pub file: File,
     /// Whether the file is empty, because it is new or was empty before.
     pub is_empty: bool,
@@ -35,7 +34,6 @@ pub enum CompanionError {
     /// Another program's file has this name.
     #[error("{} exists and {reason}", path.display())]
     Foreign {
-        /// The companion's path.
         path: PathBuf,
         /// The difference from a Lanemark file.
         reason: String,
@@ -43,7 +41,6 @@ pub enum CompanionError {
     /// The kernel returned an error.
     #[error("{}: can't be opened: {source}", path.display())]
     System {
-        /// The companion's path.
         path: PathBuf,
         /// The kernel's error.
         source: io::Error,
@@ -78,7 +75,6 @@ pub fn open(path: &Path, mark: &[u8]) -> Result<CompanionFile, CompanionError> {
     Err(system(io::Error::other("other programs keep creating and removing it")))
 }
 
-/// Opens an existing companion.
 fn open_existing(path: &Path, mark: &[u8]) -> Result<CompanionFile, CompanionError> {
     let system = |source| CompanionError::System { path: path.to_owned(), source };
     let foreign =

@@ -59,7 +59,6 @@ impl PrivateFolder {
         Ok(Self(path))
     }
 
-    /// Returns the folder's path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -88,7 +87,7 @@ impl Drop for PrivateFolder {
 
 impl PrivateFile {
     /// Registers the file `path`, which is removed when this value is dropped or the process ends.
-    pub fn of(path: PathBuf) -> Self {
+    pub fn register(path: PathBuf) -> Self {
         if let Some(alive) = live_files().as_mut() {
             alive.push(path.clone());
         }
@@ -112,10 +111,7 @@ impl Drop for PrivateFile {
 /// Returns the step's error, or an error if the process is ending.
 pub fn write_step<T>(step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let alive = live_files();
-    match alive.is_some() {
-        true => step(),
-        false => Err(process_ending_error()),
-    }
+    if alive.is_some() { step() } else { Err(process_ending_error()) }
 }
 
 /// Removes all folders and files of the process, which must then end. No folder can be created afterwards.
@@ -162,7 +158,9 @@ mod tests {
     fn folders_are_private_and_go_with_their_owner_or_with_the_process() {
         let outer = tempfile::tempdir().unwrap();
         let make = || PrivateFolder::within(outer.path(), "lanemark-test-").unwrap();
-        let (dropped, left, others) = (make(), make(), make());
+        let dropped = make();
+        let left = make();
+        let others = make();
         assert_eq!(mode(dropped.path()), 0o700);
         let gone = dropped.path().to_owned();
         fs::write(gone.join("serial"), "S1").unwrap();
@@ -173,7 +171,7 @@ mod tests {
         others.leave_to_another_process();
         let file = outer.path().join("page.html");
         fs::write(&file, "token").unwrap();
-        let page = PrivateFile::of(file.clone());
+        let page = PrivateFile::register(file.clone());
         remove_all();
         assert!(!left.path().exists() && !file.exists() && others.path().exists());
         assert!(PrivateFolder::within(outer.path(), "lanemark-test-").is_err());

@@ -80,7 +80,7 @@ fn line(result: &TestResult) -> String {
     let test = &result.test;
     let median = |of: fn(&Sample) -> f64| {
         let values: Vec<f64> = result.samples.iter().map(of).collect();
-        Statistic::of(&values, AverageMethod::Median).value
+        Statistic::from_values(&values, AverageMethod::Median).value
     };
     let kind = if test.is_in_order() { "SEQ" } else { "RND" };
     let block = test.block.get();

@@ -25,11 +25,12 @@ pub use described::DescribedDrive;
 /// Returns whether the text is a list of drives that [`read`] reads.
 pub fn is_ours(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}').trim_start();
-    match text.starts_with('{') {
-        true => ["\"Devices\"", "\"json_format_version\"", "\"blockdevices\""]
+    if text.starts_with('{') {
+        ["\"Devices\"", "\"json_format_version\"", "\"blockdevices\""]
             .iter()
-            .any(|key| text.contains(key)),
-        false => lstopo::is_ours(text) || nvme_list::is_table(text),
+            .any(|key| text.contains(key))
+    } else {
+        lstopo::is_ours(text) || nvme_list::is_table(text)
     }
 }
 

@@ -129,7 +129,7 @@ fn settings(jobs: &[Job], findings: &mut JobProblems) -> FioSettings {
         let direct = job.flag("direct", findings).or(buffered).unwrap_or(false);
         // Trims do not use the page cache.
         let cached =
-            RwOption::of(job, findings).is_none_or(|direction| direction.only() != Some(2));
+            RwOption::from_job(job, findings).is_none_or(|direction| direction.only() != Some(2));
         if all.direct.is_some_and(|other| other != direct) && cached {
             let name =
                 if job.has("buffered") && !job.has("direct") { "buffered" } else { "direct" };
@@ -215,7 +215,7 @@ fn tests(
     findings: &mut JobProblems,
 ) -> Vec<Test> {
     let wanted: Vec<(&Job, Option<RequestedRange>)> =
-        jobs.iter().map(|job| (job, RequestedRange::of(job, findings))).collect();
+        jobs.iter().map(|job| (job, RequestedRange::from_job(job, findings))).collect();
     let ranges = range::job_ranges(&wanted, around.target_size, findings);
     let mut tests: Vec<Test> = Vec::new();
     let mut names = TestNames::default();
@@ -281,9 +281,10 @@ fn out_of_bounds(job: &Job, error: &TestError) -> FormatError {
     let given = options.iter().find_map(|name| job.line(name));
     let (file, line) = given.map_or((&job.file, job.line), |line| (&line.file, line.line));
     let found = FormatError::at(file, line, format!("job `{}`: {error}", job.name));
-    match error.bound.contains("multiple of 512 B") {
-        true => found.hint("without direct=1 the page cache accepts any size, as in fio"),
-        false => found,
+    if error.bound.contains("multiple of 512 B") {
+        found.hint("without direct=1 the page cache accepts any size, as in fio")
+    } else {
+        found
     }
 }
 
@@ -337,9 +338,9 @@ impl TestNames {
 
 fn test(job: &Job, placed: &JobRange, findings: &mut JobProblems) -> Option<Test> {
     // After an error, the job is read only to find other errors, because a file with errors does not become a workload.
-    let direction = RwOption::of(job, findings).unwrap_or(RwOption::MIXED);
+    let direction = RwOption::from_job(job, findings).unwrap_or(RwOption::MIXED);
     let read_share = read_share(job, direction, findings);
-    let blocks = BlockSizes::of(job, direction, read_share.get(), findings);
+    let blocks = BlockSizes::from_job(job, direction, read_share.get(), findings);
     let depth = depth(job, findings);
     let is_whole = blocks.is_some() && depth.is_some();
     let mut blocks = blocks.unwrap_or_else(BlockSizes::usual);
@@ -374,7 +375,8 @@ fn test(job: &Job, placed: &JobRange, findings: &mut JobProblems) -> Option<Test
     }
     test.start.delay = delay(job, findings);
     pace::apply_limits(job, placed, &mut test, findings);
-    let (mean, threads) = (test.block_mean(), test.threads);
+    let mean = test.block_mean();
+    let threads = test.threads;
     if let Some(requests) = test.requests_mut() {
         pace::arrivals(job, direction, mean, threads, requests, findings);
     }
@@ -389,7 +391,8 @@ fn read_share(job: &Job, direction: RwOption, findings: &mut JobProblems) -> Rat
             ratio.ok_or("a percentage from 0 to 100")
         })
     };
-    let (reads, writes) = (percent("rwmixread", findings), percent("rwmixwrite", findings));
+    let reads = percent("rwmixread", findings);
+    let writes = percent("rwmixwrite", findings);
     match (direction.reads, direction.writes) {
         (true, true) => {
             let rest = writes.and_then(|writes| Ratio::new(1.0 - writes.get()));

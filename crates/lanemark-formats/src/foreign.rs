@@ -74,7 +74,8 @@ pub fn results(
     runs: Vec<ForeignRun>,
     supplied: &SuppliedSettings,
 ) -> Result<Vec<ImportedResult>, FormatErrors> {
-    let (mut printed, mut stated) = (Vec::new(), Vec::new());
+    let mut printed = Vec::new();
+    let mut stated = Vec::new();
     for run in runs {
         match run.0 {
             ForeignContent::FioOutput(one) => printed.push(one),

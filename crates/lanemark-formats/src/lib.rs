@@ -18,6 +18,8 @@
 //!
 //! fio's iolog is a trace, and `lanemark-trace` reads it.
 
+#![warn(missing_docs)]
+
 pub mod crystaldiskmark;
 mod diskspd;
 pub mod drives;

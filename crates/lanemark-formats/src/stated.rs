@@ -161,8 +161,11 @@ impl ReportedRun {
             let test = Test { name: name.clone(), ..one.test(size, supplied) };
             let (what, options): (Vec<&str>, Vec<&str>) = test.unstated().into_iter().unzip();
             if !what.is_empty() {
-                let (what, option) = (what.join(" and "), options.join(" and "));
-                warnings.push(Warning::NotStated { test: name, what, option });
+                warnings.push(Warning::NotStated {
+                    test: name,
+                    what: what.join(" and "),
+                    option: options.join(" and "),
+                });
             }
             tests.push(TestResult::new(&workload, &test, vec![sample]));
             workload.tests.push(test);
@@ -249,12 +252,10 @@ impl ReportedTest {
             side.as_ref().map_or(0, |side| side.latency.count()) as f64
         };
         let sample = &self.sample;
-        let (reads, writes) = (count(&sample.reads), count(&sample.writes));
+        let reads = count(&sample.reads);
+        let writes = count(&sample.writes);
         let operations = reads + writes + count(&sample.unified);
-        let mean = match operations > 0.0 {
-            true => sample.bytes().get() as f64 / operations,
-            false => 4096.0,
-        };
+        let mean = if operations > 0.0 { sample.bytes().get() as f64 / operations } else { 4096.0 };
         let rounded = Bytes((mean / 512.0).round().clamp(1.0, 131_072.0) as u64 * 512);
         let block = self.block.filter(|block| BLOCK.contains(block)).unwrap_or(rounded);
         let block = Bytes(block.get().next_multiple_of(SECTOR.get()));
@@ -316,9 +317,10 @@ pub(crate) fn direction(
 /// Returns an error if the time is negative or longer than 200 days.
 pub(crate) fn time(value: f64, seconds_per_unit: f64) -> Result<Duration, String> {
     let seconds = value * seconds_per_unit;
-    match (0.0..=SECONDS_MAX).contains(&seconds) {
-        true => Ok(Duration::from_picoseconds((seconds * 1e12).round() as u64)),
-        false => Err(format!("{value} is not a time")),
+    if (0.0..=SECONDS_MAX).contains(&seconds) {
+        Ok(Duration::from_picoseconds((seconds * 1e12).round() as u64))
+    } else {
+        Err(format!("{value} is not a time"))
     }
 }
 

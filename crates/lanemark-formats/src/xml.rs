@@ -12,9 +12,7 @@ use quick_xml::reader::Reader;
 
 use crate::error::shown;
 
-/// Maximum depth of elements.
 const DEPTH_MAX: usize = 64;
-/// Maximum number of elements.
 const ELEMENTS_MAX: usize = 2_000_000;
 /// Maximum number of attributes of an element. hwloc writes about thirty.
 const ATTRIBUTES_MAX: usize = 256;
@@ -53,7 +51,7 @@ impl Element {
         self.attributes.get(name).map(String::as_str)
     }
 
-    fn of(start: &BytesStart<'_>) -> Result<Self, String> {
+    fn from_start(start: &BytesStart<'_>) -> Result<Self, String> {
         let name = start.name().as_ref().to_owned();
         let mut attributes = BTreeMap::new();
         // The reader would compare each attribute with all earlier ones. The map finds a second one by its name.
@@ -93,11 +91,11 @@ pub fn parse(text: &str) -> Result<Element, (u64, String)> {
                 if open.len() >= DEPTH_MAX {
                     return Err(wrong(format!("elements are nested more than {DEPTH_MAX} deep")));
                 }
-                open.push(Element::of(&start).map_err(wrong)?);
+                open.push(Element::from_start(&start).map_err(wrong)?);
                 count += 1;
             }
             Event::Empty(start) => {
-                closed = Some(Element::of(&start).map_err(wrong)?);
+                closed = Some(Element::from_start(&start).map_err(wrong)?);
                 count += 1;
             }
             Event::End(_) => closed = open.pop(),

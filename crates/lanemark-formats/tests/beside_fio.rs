@@ -20,7 +20,8 @@ fn by_fio(name: &str, options: &str) -> Option<Vec<Request>> {
         return None;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (job, log) = (folder.join(format!("{name}.fio")), folder.join(format!("{name}.log")));
+    let job = folder.join(format!("{name}.fio"));
+    let log = folder.join(format!("{name}.log"));
     let _ = fs::remove_file(&log);
     let text =
         format!("[job]\nioengine=null\nfilename=target\n{options}write_iolog={}\n", log.display());
@@ -69,7 +70,7 @@ fn share(requests: &[Request], holds: impl Fn(&Request) -> bool) -> f64 {
 }
 
 #[track_caller]
-fn near(what: &str, fio: f64, ours: f64, within: f64) {
+fn assert_near(what: &str, fio: f64, ours: f64, within: f64) {
     assert!((fio - ours).abs() <= within, "{what}: {fio} of fio's, {ours} of ours");
 }
 
@@ -117,20 +118,21 @@ fn sizes_and_directions_have_the_same_shares() {
         let ours = by_us(&options, 20_000);
         for operation in [Operation::Read, Operation::Write, Operation::Flush] {
             let of = |requests: &[Request]| share(requests, |request| request.0 == operation);
-            near(&format!("{name}, {operation:?}"), of(&fio), of(&ours), 0.015);
+            assert_near(&format!("{name}, {operation:?}"), of(&fio), of(&ours), 0.015);
         }
         let lengths = |requests: &[Request]| {
             let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
             requests.iter().for_each(|request| *counts.entry(request.2).or_default() += 1);
             counts
         };
-        let (theirs, own) = (lengths(&fio), lengths(&ours));
+        let theirs = lengths(&fio);
+        let own = lengths(&ours);
         for length in theirs.keys().chain(own.keys()) {
             let part = |of: &BTreeMap<u64, usize>, all: usize| {
                 *of.get(length).unwrap_or(&0) as f64 / all as f64
             };
             let what = format!("{name}, {}", Bytes(*length));
-            near(&what, part(&theirs, fio.len()), part(&own, ours.len()), 0.015);
+            assert_near(&what, part(&theirs, fio.len()), part(&own, ours.len()), 0.015);
         }
         let unit = |requests: &[Request]| {
             requests.iter().map(|request| request.1).filter(|&at| at > 0).fold(0, gcd)
@@ -158,7 +160,7 @@ fn distributions_send_as_much_to_as_little() {
                 most as f64 / requests.len() as f64
             };
             let what = format!("{distribution}, to {percent}% of the places");
-            near(&what, to_most(&fio), to_most(&ours), 0.03);
+            assert_near(&what, to_most(&fio), to_most(&ours), 0.03);
         }
     }
 }

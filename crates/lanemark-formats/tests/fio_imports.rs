@@ -137,7 +137,8 @@ proptest! {
         });
         run.tests[0] = TestResult::new(&run.workload, &run.workload.tests[0], samples);
         let again = import(&fio_json::write(&run, 0));
-        let (before, after) = (&run.tests[0], &again.tests[0]);
+        let before = &run.tests[0];
+        let after = &again.tests[0];
         prop_assert_eq!(&before.throughput_bytes_per_second, &after.throughput_bytes_per_second);
         prop_assert_eq!(&before.iops, &after.iops);
         prop_assert_eq!(&before.latency_mean_ns, &after.latency_mean_ns);
@@ -182,7 +183,7 @@ fn percentiles_beyond_the_list_are_unknown() {
     assert_eq!((at(50.0), at(99.0), at(95.0), at(99.9)), (Some(80), Some(700), None, None));
 }
 
-fn measured() -> Value {
+fn measure() -> Value {
     json!({"min": 10, "max": 90, "mean": 40.0, "N": 2_000, "percentile": {"50.000000": 40}})
 }
 
@@ -200,7 +201,7 @@ fn options_that_contradict_the_counts_are_not_believed() {
         assert!(texts.is_empty() || test.pattern().is_none());
         texts
     };
-    let both = [("read", direction(2_000, &measured())), ("write", direction(2_000, &measured()))];
+    let both = [("read", direction(2_000, &measure())), ("write", direction(2_000, &measure()))];
     let with = |options: Value| output(options, &both);
     assert!(warned(&with(json!({"rw": "randrw", "bs": "4k", "size": "1g"}))).is_empty());
     for (options, reason) in [
@@ -225,7 +226,7 @@ fn options_that_contradict_the_counts_are_not_believed() {
 
 #[test]
 fn an_output_without_options_states_none_and_takes_them_from_the_user() {
-    let mut bare = output(json!({}), &[("read", direction(2_000, &measured()))]);
+    let mut bare = output(json!({}), &[("read", direction(2_000, &measure()))]);
     bare["jobs"][0].as_object_mut().unwrap().remove("job options");
     let result = import(&bare.to_string());
     let Target::Measured(target) = &result.target else { panic!("not measured") };
@@ -248,7 +249,7 @@ fn an_output_without_options_states_none_and_takes_them_from_the_user() {
     assert_eq!((test.pattern(), test.queue_depth()), (Some(&Pattern::Uniform), 8));
     assert!(test.checked().is_ok());
     // Options that the output states take precedence.
-    let stated = output(options(), &[("read", direction(2_000, &measured()))]);
+    let stated = output(options(), &[("read", direction(2_000, &measure()))]);
     assert_eq!(import_all(&stated.to_string(), &supplied)[0].tests[0].test.queue_depth(), 4);
 }
 
@@ -256,7 +257,7 @@ fn an_output_without_options_states_none_and_takes_them_from_the_user() {
 fn reads_and_writes_that_fio_does_not_separate_are_kept_together() {
     let mut text = output(
         json!({"rw": "randrw", "bs": "4k", "iodepth": "1", "size": "1g"}),
-        &[("mixed", direction(3_000, &measured()))],
+        &[("mixed", direction(3_000, &measure()))],
     );
     let job = text["jobs"][0].as_object_mut().unwrap();
     job.remove("read");
@@ -274,7 +275,7 @@ fn reads_and_writes_that_fio_does_not_separate_are_kept_together() {
 #[test]
 fn directions_are_results_of_their_own() {
     let slow = json!({"min": 100, "max": 900, "mean": 400.0, "percentile": {"50.000000": 390}});
-    let both = [("read", direction(3_000, &measured())), ("write", direction(1_000, &slow))];
+    let both = [("read", direction(3_000, &measure())), ("write", direction(1_000, &slow))];
     let options = json!({"rw": "randrw", "rwmixread": "75", "bs": "4k", "size": "1g"});
     let result = import(&output(options, &both).to_string());
     let parts = result.tests[0].by_direction(&result.workload);
@@ -287,7 +288,7 @@ fn directions_are_results_of_their_own() {
 
 #[test]
 fn runs_after_each_other_and_lists_are_all_imported() {
-    let one = output(options(), &[("read", direction(2_000, &measured()))]);
+    let one = output(options(), &[("read", direction(2_000, &measure()))]);
     let mut other = one.clone();
     other["timestamp"] = json!(1_700_000_500);
     other["jobs"][0]["read"]["total_ios"] = json!(2_001);

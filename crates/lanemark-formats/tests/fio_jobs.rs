@@ -33,14 +33,14 @@ fn first_error(text: &str) -> String {
     errors.0[0].to_string()
 }
 
-fn only(text: &str) -> Test {
+fn single_test(text: &str) -> Test {
     let mut tests = read(text).workload.tests;
     assert_eq!(tests.len(), 1, "{text}");
     tests.remove(0)
 }
 
 /// Returns the names of the options in a job file.
-fn named(text: &str) -> BTreeSet<&str> {
+fn list_options(text: &str) -> BTreeSet<&str> {
     let lines = text.lines().map(|line| line.split([';', '#']).next().unwrap_or("").trim());
     let options = lines.filter(|line| !line.is_empty() && !line.starts_with('['));
     options.map(|line| line.split('=').next().unwrap_or("").trim()).collect()
@@ -56,7 +56,7 @@ fn every_option_is_in_a_job_file_here() {
     ];
     for (name, support) in fio::options() {
         let (_, text) = files.iter().find(|(of, _)| *of == support).unwrap();
-        assert!(named(text).contains(name), "{name}: is {support:?}, and in no job file");
+        assert!(list_options(text).contains(name), "{name}: is {support:?}, and in no job file");
     }
 }
 
@@ -94,14 +94,14 @@ fn all_faults_of_a_job_are_reported_at_once() {
 
 #[test]
 fn rates_of_reads_and_writes_are_both_kept() {
-    let test = only("[a]\nrw=randrw\nrate_iops=300,100\nsize=1g\n");
+    let test = single_test("[a]\nrw=randrw\nrate_iops=300,100\nsize=1g\n");
     assert_eq!(test.read_share(), Ratio::new(0.75).unwrap());
     assert_eq!(
         test.requests().unwrap().load,
         Load::Open { rate_per_second: 400.0, process: ArrivalProcess::Even }
     );
     // If the rate of only one direction is set, the mix determines the rate of the other direction.
-    let test = only("[a]\nrw=randrw\nrwmixread=80\nrate_iops=,100\nsize=1g\n");
+    let test = single_test("[a]\nrw=randrw\nrwmixread=80\nrate_iops=,100\nsize=1g\n");
     let Load::Open { rate_per_second, .. } = test.requests().unwrap().load else {
         panic!("{:?}", test.asks)
     };
@@ -111,7 +111,7 @@ fn rates_of_reads_and_writes_are_both_kept() {
 #[test]
 fn clones_with_parts_that_adjoin_are_threads_of_one_test() {
     let base = "[a]\nfilename=x\nfilesize=64m\nbs=64k\nnumjobs=4\noffset_increment=16m\n";
-    let test = only(&format!("{base}rw=read\nsize=16m\n"));
+    let test = single_test(&format!("{base}rw=read\nsize=16m\n"));
     assert_eq!((test.threads, test.span, test.offset), (4, Bytes::mebi(64), Bytes::ZERO));
     assert_eq!(test.volume, Some(Bytes::mebi(64)));
     // As in fio, a clone without a size continues to the end of the file: 64, 48, 32 and 16 MiB.
@@ -272,23 +272,29 @@ fn a_stride_is_a_test_for_each_zone_one_after_the_other() {
 
 #[test]
 fn random_is_without_repetition_by_default() {
-    assert_eq!(only("[a]\nrw=randread\nsize=1m\n").pattern(), Some(&Pattern::Shuffled));
-    assert_eq!(only("[a]\nrw=randread\nsize=1m\nnorandommap\n").pattern(), Some(&Pattern::Uniform));
-    assert_eq!(only("[a]\nrw=write:12k\nsize=1m\n").alignment(), Bytes::kibi(16));
+    assert_eq!(single_test("[a]\nrw=randread\nsize=1m\n").pattern(), Some(&Pattern::Shuffled));
+    assert_eq!(
+        single_test("[a]\nrw=randread\nsize=1m\nnorandommap\n").pattern(),
+        Some(&Pattern::Uniform)
+    );
+    assert_eq!(single_test("[a]\nrw=write:12k\nsize=1m\n").alignment(), Bytes::kibi(16));
 }
 
 #[test]
 fn the_size_of_the_target_replaces_a_missing_size() {
-    assert_eq!(only("[a]\nfilename=x\n").span, Bytes(64 << 30));
-    assert_eq!(only("[a]\nfilename=x\nsize=50%\noffset=25%\n").offset, Bytes(16 << 30));
+    assert_eq!(single_test("[a]\nfilename=x\n").span, Bytes(64 << 30));
+    assert_eq!(single_test("[a]\nfilename=x\nsize=50%\noffset=25%\n").offset, Bytes(16 << 30));
     let errors = read_with("[a]\nrw=read\n", None).unwrap_err();
     assert!(errors.to_string().contains("job `a` does not set size: expected a size"));
 }
 
 #[test]
 fn an_engine_that_waits_has_a_depth_of_one() {
-    assert_eq!(only("[a]\niodepth=8\nsize=1m\n").queue_depth(), 1);
-    assert_eq!(only("[a]\nioengine=io_uring\niodepth=${DEPTH}\nsize=1m\n").queue_depth(), 16);
+    assert_eq!(single_test("[a]\niodepth=8\nsize=1m\n").queue_depth(), 1);
+    assert_eq!(
+        single_test("[a]\nioengine=io_uring\niodepth=${DEPTH}\nsize=1m\n").queue_depth(),
+        16
+    );
 }
 
 #[test]

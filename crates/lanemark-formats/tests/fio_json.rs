@@ -158,12 +158,14 @@ fn written_output_reads_back_unchanged() {
     let again = read(&fio_json::write(&first, 0)).result;
     for (a, b) in first.tests.iter().zip(&again.tests) {
         assert_eq!(a.test.name, b.test.name);
-        let (x, y) = (&a.samples[0], &b.samples[0]);
+        let x = &a.samples[0];
+        let y = &b.samples[0];
         assert_eq!((x.bytes(), x.operations(), x.elapsed), (y.bytes(), y.operations(), y.elapsed));
         assert_eq!(x.latency().percentile_ns(50.0), y.latency().percentile_ns(50.0));
         assert_eq!(a.test.queue_depth(), b.test.queue_depth());
         assert_eq!(a.test.pattern(), b.test.pattern());
-        let (x, y) = (x.cpu.unwrap(), y.cpu.unwrap());
+        let x = x.cpu.unwrap();
+        let y = y.cpu.unwrap();
         assert!((x.user_ns_per_request - y.user_ns_per_request).abs() < 1.0);
         assert!((x.system_ns_per_request - y.system_ns_per_request).abs() < 1.0);
     }
@@ -288,11 +290,13 @@ fn a_span_is_the_targets_and_not_the_moved_data() {
     let with = |options: &str, span| {
         let text = OLD.replace(r#""iodepth" : "8""#, &format!(r#""iodepth" : "8"{options}"#));
         let imported = import(&[("out.json", &text)], span).unwrap().remove(0);
-        let (test, target) = (&imported.result.tests[0].test, &imported.result.target);
+        let test = &imported.result.tests[0].test;
+        let target = &imported.result.target;
         let Target::Measured(target) = target else { panic!("not measured") };
         (test.offset, test.span, target.size_bytes, imported.notes.len())
     };
-    let (gib, tib) = (Bytes(1 << 30), Bytes(1 << 40));
+    let gib = Bytes(1 << 30);
+    let tib = Bytes(1 << 40);
     // The share is relative to the 40 MiB that were transferred.
     assert_eq!(with("", None), (Bytes::ZERO, Bytes::mebi(40), Bytes::mebi(40), 1));
     assert_eq!(with("", Some(tib)), (Bytes::ZERO, tib, tib, 1));

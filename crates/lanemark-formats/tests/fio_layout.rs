@@ -45,7 +45,8 @@ fn nearly(options: &str) -> Vec<String> {
 fn ranges(tests: &[Test]) -> Vec<(u64, u64, u64, u32)> {
     let kibi = |bytes: Bytes| bytes.get() as f64 / 1024.0;
     let range = |test: &Test| {
-        let (offset, span) = (kibi(test.offset), kibi(test.span));
+        let offset = kibi(test.offset);
+        let span = kibi(test.span);
         let volume = kibi(test.volume.unwrap_or(Bytes::ZERO));
         assert!([offset, span, volume].iter().all(|size| size.fract() == 0.0), "{test:?}");
         (offset as u64, span as u64, volume as u64, test.threads)

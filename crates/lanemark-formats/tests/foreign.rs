@@ -45,7 +45,7 @@ fn test<'r>(result: &'r RunResult, name: &str) -> &'r TestResult {
     found.unwrap_or_else(|| panic!("no {name} in {names:?}"))
 }
 
-fn only(test: &TestResult) -> &Sample {
+fn single_sample(test: &TestResult) -> &Sample {
     assert_eq!(test.samples.len(), 1);
     &test.samples[0]
 }
@@ -61,7 +61,7 @@ fn engine(result: &RunResult) -> &str {
 }
 
 fn reads(test: &TestResult) -> &LatencyHistogram {
-    &only(test).reads.as_ref().unwrap().latency
+    &single_sample(test).reads.as_ref().unwrap().latency
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn crystaldiskmark_states_rates_and_means_of_its_best_run() {
         (one.test.span, one.test.duration),
         (Bytes::mebi(1024), Some(Duration::from_seconds(5)))
     );
-    assert_eq!(only(one).elapsed, Duration::from_seconds(5));
+    assert_eq!(single_sample(one).elapsed, Duration::from_seconds(5));
     let one = test(&result, "RND4K Q32T16 read");
     assert_eq!((one.test.threads, one.test.queue_depth()), (16, 32));
     // The text states only mean latencies.
@@ -88,8 +88,8 @@ fn crystaldiskmark_states_rates_and_means_of_its_best_run() {
     );
     let one = test(&result, "RND4K Q1T1 mix");
     assert!((one.test.read_share().get() - 0.7).abs() < 1e-9);
-    assert!(only(one).unified.is_some() && only(one).reads.is_none());
-    assert!(only(test(&result, "SEQ1M Q8T1 write")).writes.is_some());
+    assert!(single_sample(one).unified.is_some() && single_sample(one).reads.is_none());
+    assert!(single_sample(test(&result, "SEQ1M Q8T1 write")).writes.is_some());
     let best = |warning: &Warning| matches!(warning, Warning::BestOfRuns { runs: Some(5), .. });
     assert!(result.warnings.iter().any(best));
     let rates = |warning: &Warning| matches!(warning, Warning::RatesOnly { time, .. } if *time == Duration::from_seconds(5));
@@ -169,10 +169,10 @@ fn fios_normal_output_has_counts_percentiles_and_flushes() {
     let result = &imported.result;
     assert!(engine(result).starts_with("fio-3.33"), "{}", engine(result));
     let one = test(result, "reads");
-    let side = only(one).reads.as_ref().unwrap();
+    let side = single_sample(one).reads.as_ref().unwrap();
     // The bytes are computed from the issued requests, not from the rounded text.
     assert_eq!((side.bytes, side.latency.count()), (Bytes(500_000 * 4096), 500_000));
-    assert_eq!(only(one).elapsed, Duration::from_seconds(10));
+    assert_eq!(single_sample(one).elapsed, Duration::from_seconds(10));
     assert_eq!(
         (one.test.threads, one.test.queue_depth(), one.test.pattern()),
         (2, 16, Some(&Pattern::Uniform))
@@ -187,14 +187,14 @@ fn fios_normal_output_has_counts_percentiles_and_flushes() {
     assert_eq!((latency.mean_ns(), latency.max_ns()), (635_250.0, Some(4_923_000)));
     assert_eq!(latency.percentile_ns(95.0), None);
     // The percentages of two clones are relative to a time that is not known.
-    assert_eq!(only(one).cpu, None);
+    assert_eq!(single_sample(one).cpu, None);
     let log = test(result, "log");
     // The engine waits for each request.
     assert_eq!((log.test.queue_depth(), log.test.threads), (1, 1));
-    let flushes = &only(log).flushes.as_ref().unwrap().latency;
+    let flushes = &single_sample(log).flushes.as_ref().unwrap().latency;
     assert_eq!((flushes.count(), flushes.percentile_ns(99.0)), (10_030, Some(2_835_000)));
-    assert_eq!(only(log).writes.as_ref().unwrap().bytes, Bytes(10_030 * 2300));
-    assert!(only(log).cpu.is_some());
+    assert_eq!(single_sample(log).writes.as_ref().unwrap().bytes, Bytes(10_030 * 2300));
+    assert!(single_sample(log).cpu.is_some());
     let Target::Measured(target) = &result.target else { panic!() };
     assert_eq!((target.direct, target.block_device.as_deref()), (None, None));
     assert!(imported.notes.iter().any(|note| note.contains("time zone")), "{:?}", imported.notes);
@@ -203,8 +203,9 @@ fn fios_normal_output_has_counts_percentiles_and_flushes() {
 #[test]
 fn the_kilobytes_of_fio_2_have_1024_bytes() {
     let result = result(sample("fio-2.txt"));
-    let one = only(test(&result, "old"));
-    let (reads, writes) = (one.reads.as_ref().unwrap(), one.writes.as_ref().unwrap());
+    let one = single_sample(test(&result, "old"));
+    let reads = one.reads.as_ref().unwrap();
+    let writes = one.writes.as_ref().unwrap();
     assert_eq!((reads.bytes, writes.bytes), (Bytes(10_000 * 8192), Bytes(5_000 * 8192)));
     // The unit differs between lines: ms for the minimum and maximum, and us for the percentiles.
     assert_eq!(
@@ -252,8 +253,8 @@ fn terse_output_states_neither_pattern_nor_depth() {
     for name in ["fio-terse-3.txt", "fio-terse-5.txt"] {
         let result = result(sample(name));
         let one = test(&result, "mix");
-        let (reads, writes) =
-            (only(one).reads.as_ref().unwrap(), only(one).writes.as_ref().unwrap());
+        let reads = single_sample(one).reads.as_ref().unwrap();
+        let writes = single_sample(one).writes.as_ref().unwrap();
         // The rates of 1999.8 and 999.9 requests a second are truncated to 1,999 and 999.
         assert_eq!((reads.latency.count(), writes.latency.count()), (20_000, 10_000), "{name}");
         assert_eq!((reads.bytes, one.test.block), (Bytes(20_000 * 4096), Bytes(4096)));
@@ -285,8 +286,8 @@ fn diskspd_text_and_xml_state_the_same() {
     let xml = import(sample("diskspd.xml"), &SuppliedSettings::default());
     for imported in [&text, &xml] {
         let one = test(&imported.result, "RND8K Q8T4 R75W25");
-        let (reads, writes) =
-            (only(one).reads.as_ref().unwrap(), only(one).writes.as_ref().unwrap());
+        let reads = single_sample(one).reads.as_ref().unwrap();
+        let writes = single_sample(one).writes.as_ref().unwrap();
         assert_eq!((reads.bytes, reads.latency.count()), (Bytes(245_760_000), 30_000));
         assert_eq!((writes.bytes, writes.latency.count()), (Bytes(81_920_000), 10_000));
         assert_eq!(
@@ -320,7 +321,7 @@ fn a_part_of_diskspds_text_has_its_command_line() {
     let own = result(text);
     let one = test(&own, "RND4K Q16T8 write");
     assert_eq!((one.iops.value, one.latency_mean_ns.value), (100.0, 2_500_000.0));
-    assert!(only(one).reads.is_none());
+    assert!(single_sample(one).reads.is_none());
     // A size is not used if the counts contradict it.
     let other = result(&text.replace("-b4K", "-b8K"));
     assert_eq!(other.tests[0].test.block, Bytes(4096));
@@ -336,9 +337,10 @@ fn a_part_of_diskspds_text_has_its_command_line() {
 fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
     let own = result(sample("iometer.csv"));
     let one = test(&own, "4 KiB; 67% read; random");
-    let (reads, writes) = (only(one).reads.as_ref().unwrap(), only(one).writes.as_ref().unwrap());
+    let reads = single_sample(one).reads.as_ref().unwrap();
+    let writes = single_sample(one).writes.as_ref().unwrap();
     assert_eq!((reads.bytes, reads.latency.count()), (Bytes(163_840_000), 40_000));
-    assert_eq!((one.iops.value, only(one).elapsed), (6000.0, Duration::from_seconds(10)));
+    assert_eq!((one.iops.value, single_sample(one).elapsed), (6000.0, Duration::from_seconds(10)));
     assert_eq!(
         (writes.latency.mean_ns(), writes.latency.max_ns()),
         (6_000_000.0, Some(80_250_000))

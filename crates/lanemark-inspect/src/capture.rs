@@ -108,7 +108,8 @@ impl RecordedFiles {
 pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
     let folder = PrivateFolder::new("lanemark-capture-")?;
     let mut archive = Archive::new(input.take(4 * BYTES_MAX));
-    let (mut entries, mut bytes) = (0, 0_u64);
+    let mut entries = 0;
+    let mut bytes = 0_u64;
     for entry in archive.entries()? {
         let mut entry = entry?;
         entries += 1;

@@ -29,7 +29,8 @@ pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
     let ceiling = |hop: &InspectedHop| {
         let link = hop.link.as_ref()?;
         let carries = |sizes| Some(over_link(&model(link, sizes)?, transfer_max, test));
-        let (rate, most) = (carries(PAYLOADS.0)?, carries(PAYLOADS.1)?);
+        let rate = carries(PAYLOADS.0)?;
+        let most = carries(PAYLOADS.1)?;
         let rate_most = Some(most).filter(|&most| most != rate);
         Some(HopCeiling { hop: hop.name.clone(), link: words(link), rate, rate_most })
     };
@@ -276,10 +277,13 @@ mod tests {
             let of = |at: usize, size: u64| {
                 over_link(&model(&links[at], Bytes(size)).unwrap(), most, &test)
             };
-            let wanted = [(0, None), (2, Some(of(2, 4096))), (3, None)].map(|(at, rate_most)| {
-                let (hop, link) = (format!("hop{at}"), words(&links[at]));
-                HopCeiling { hop, link, rate: of(at, 128), rate_most }
-            });
+            let wanted =
+                [(0, None), (2, Some(of(2, 4096))), (3, None)].map(|(at, rate_most)| HopCeiling {
+                    hop: format!("hop{at}"),
+                    link: words(&links[at]),
+                    rate: of(at, 128),
+                    rate_most,
+                });
             assert!(wanted[1].rate < of(2, 4096));
             assert_eq!(ceilings(&inspection, &test), wanted);
         }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::lspci::LspciProblem;
 
-/// The error of an inspection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InspectError {

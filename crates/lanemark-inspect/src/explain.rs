@@ -73,7 +73,7 @@ fn explanation(
     test: &TestResult,
     ceilings: Vec<HopCeiling>,
 ) -> Explanation {
-    let evidence = TestEvidence::of(target, test, &ceilings);
+    let evidence = TestEvidence::collect(target, test, &ceilings);
     Explanation {
         verdict: evidence.verdict(),
         evidence: evidence.signs(),
@@ -89,7 +89,6 @@ enum RequestDestination {
     /// The requests do not reach a device: the null engine, or memory.
     #[default]
     NoDevice,
-    /// A file on a device.
     File,
     /// A device without a file system.
     Device,
@@ -118,7 +117,7 @@ struct TestEvidence {
 }
 
 impl TestEvidence {
-    fn of(target: &MeasuredTarget, test: &TestResult, ceilings: &[HopCeiling]) -> Self {
+    fn collect(target: &MeasuredTarget, test: &TestResult, ceilings: &[HopCeiling]) -> Self {
         let bottleneck = (0..ceilings.len()).min_by_key(|&index| ceilings[index].bound());
         let throughput = test.throughput_bytes_per_second.value;
         let share = |index: usize| {
@@ -212,9 +211,10 @@ impl TestEvidence {
         }
         let link_may_be_full = self.ceiling_share.is_some_and(|(_, most)| most >= LINK_FULL);
         let no_more = gain.is_some_and(|gain| gain <= DEEPER_SAME);
-        match to_device && no_more && device_full == Some(true) && !link_may_be_full {
-            true => LimitingPart::DriveBound,
-            false => LimitingPart::Undecided,
+        if to_device && no_more && device_full == Some(true) && !link_may_be_full {
+            LimitingPart::DriveBound
+        } else {
+            LimitingPart::Undecided
         }
     }
 

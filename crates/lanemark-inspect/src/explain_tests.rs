@@ -23,7 +23,7 @@ fn limit(kind: CgroupLimitKind, share: f64) -> Option<CgroupLimit> {
     Some(CgroupLimit { text: "a limit".to_owned(), kind, share })
 }
 
-fn is(verdict: LimitingPart, cases: &[fn(&mut TestEvidence)]) {
+fn check_verdict(verdict: LimitingPart, cases: &[fn(&mut TestEvidence)]) {
     for (number, spoil) in cases.iter().enumerate() {
         let mut evidence = drive();
         spoil(&mut evidence);
@@ -42,7 +42,7 @@ fn crowd(evidence: &mut TestEvidence) {
 
 #[test]
 fn each_verdict_needs_its_evidence() {
-    is(
+    check_verdict(
         LimitingPart::DriveBound,
         &[
             |_| (),
@@ -53,8 +53,11 @@ fn each_verdict_needs_its_evidence() {
             |evidence| evidence.limit = limit(CgroupLimitKind::Processor, 0.02),
         ],
     );
-    is(LimitingPart::LinkBound, &[|evidence| evidence.ceiling_share = Some((0.97, 0.97))]);
-    is(
+    check_verdict(
+        LimitingPart::LinkBound,
+        &[|evidence| evidence.ceiling_share = Some((0.97, 0.97))],
+    );
+    check_verdict(
         LimitingPart::CpuBound,
         &[
             |evidence| evidence.thread_busy = Some(0.98),
@@ -62,7 +65,7 @@ fn each_verdict_needs_its_evidence() {
             |evidence| (evidence.machine, evidence.core_wait) = (Some((3.9, 4)), Some(0.6)),
         ],
     );
-    is(
+    check_verdict(
         LimitingPart::QueueStarved,
         &[
             |evidence| evidence.deeper = Some((1, 1.9)),
@@ -74,7 +77,7 @@ fn each_verdict_needs_its_evidence() {
             },
         ],
     );
-    is(
+    check_verdict(
         LimitingPart::FileSystemBound,
         &[
             slow_file_system,
@@ -90,7 +93,7 @@ fn each_verdict_needs_its_evidence() {
             },
         ],
     );
-    is(
+    check_verdict(
         LimitingPart::Undecided,
         &[
             |evidence| {
@@ -113,7 +116,7 @@ fn each_verdict_needs_its_evidence() {
             },
         ],
     );
-    is(
+    check_verdict(
         LimitingPart::Undecided,
         &[
             |evidence| evidence.deeper = None,
@@ -130,7 +133,7 @@ fn each_verdict_needs_its_evidence() {
 
 #[test]
 fn a_limit_that_is_met_comes_before_all_else() {
-    is(
+    check_verdict(
         LimitingPart::HeldBack,
         &[
             |evidence| evidence.limit = limit(CgroupLimitKind::Device, 0.99),
@@ -185,7 +188,7 @@ fn other_programs_on_the_processors_remove_the_verdicts_that_they_could_explain(
 
 #[test]
 fn a_rule_applies_to_targets_of_its_kind_alone() {
-    is(
+    check_verdict(
         LimitingPart::Undecided,
         &[
             |evidence| {
@@ -208,12 +211,21 @@ fn a_rule_applies_to_targets_of_its_kind_alone() {
 #[test]
 fn no_verdict_rests_on_a_ceiling_that_is_not_known() {
     // The link would be full with 128 B of data per packet, but not with 4 KiB.
-    is(LimitingPart::Undecided, &[|evidence| evidence.ceiling_share = Some((0.82, 0.99))]);
+    check_verdict(
+        LimitingPart::Undecided,
+        &[|evidence| evidence.ceiling_share = Some((0.82, 0.99))],
+    );
     // The link is full for any packet size.
-    is(LimitingPart::LinkBound, &[|evidence| evidence.ceiling_share = Some((0.92, 1.1))]);
+    check_verdict(
+        LimitingPart::LinkBound,
+        &[|evidence| evidence.ceiling_share = Some((0.92, 1.1))],
+    );
     // Data that arrives faster than the link allows came from another source.
-    is(LimitingPart::DriveBound, &[|evidence| evidence.ceiling_share = Some((0.6, 0.7))]);
-    is(LimitingPart::Undecided, &[|evidence| evidence.ceiling_share = Some((3.0, 3.0))]);
+    check_verdict(
+        LimitingPart::DriveBound,
+        &[|evidence| evidence.ceiling_share = Some((0.6, 0.7))],
+    );
+    check_verdict(LimitingPart::Undecided, &[|evidence| evidence.ceiling_share = Some((3.0, 3.0))]);
 }
 
 #[test]

@@ -21,7 +21,6 @@ pub(crate) struct FileLocation {
     pub(crate) file_system: Option<String>,
 }
 
-/// Finds the location of `path`.
 pub(crate) fn locate(path: &Path) -> Result<FileLocation, InspectError> {
     let to_error = |source| InspectError::Path { path: path.to_owned(), source };
     let stat = rustix::fs::stat(path).map_err(|error| to_error(error.into()))?;

@@ -22,7 +22,6 @@ pub(crate) struct NamespacePath {
     pub(crate) controller: DevicePosition,
     pub(crate) name: Option<String>,
     pub(crate) state: Option<String>,
-    /// The NUMA node of the path.
     pub(crate) numa_node: Option<u32>,
 }
 

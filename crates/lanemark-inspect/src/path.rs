@@ -15,7 +15,6 @@ use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{is_numbered, is_pci_address, node};
 use crate::{ata, nvme, sas, scsi, usb};
 
-/// Maximum number of hops on a path.
 const HOPS_MAX: usize = 64;
 
 /// The kind of a component of a path in the device tree, which its name determines.

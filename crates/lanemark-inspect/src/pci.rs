@@ -30,7 +30,6 @@ const QEMU_SUBSYSTEM: u32 = 0x1af4;
 /// Vendor id of QEMU's root ports, which lack lanes.
 const QEMU: u16 = 0x1b36;
 
-/// The attributes of a function.
 #[derive(Debug)]
 pub(crate) struct PciFunction {
     vendor: Option<u16>,

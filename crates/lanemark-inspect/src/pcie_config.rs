@@ -48,7 +48,9 @@ impl PcieConfig {
                         *config.get(at + offset + 1)?,
                     ]))
                 };
-                let (flags, capabilities, control) = (word(2)?, word(4)?, word(8)?);
+                let flags = word(2)?;
+                let capabilities = word(4)?;
+                let control = word(8)?;
                 return Some(Self {
                     port_type: (flags >> 4 & 0xf) as u8,
                     payload_capable: size(capabilities & 7),
@@ -108,7 +110,9 @@ mod tests {
     fn each_field_is_read_from_its_own_bits() {
         let wanted = |code: u8| (code <= 5).then(|| Bytes(128 << code));
         for code in 0..8 {
-            let (capable, set, request) = (code, (code + 1) % 8, (code + 2) % 8);
+            let capable = code;
+            let set = (code + 1) % 8;
+            let request = (code + 2) % 8;
             for port_type in [code, code + 8] {
                 let mut config = config();
                 // All other bits of the three words are set.

@@ -37,7 +37,6 @@ pub(crate) fn pcie(rate: PcieRate, payload: Bytes) -> LinkRates {
     (Some(model.rate()), lawful.then(|| LONG / model.post_time(LONG)))
 }
 
-/// Returns the rates of a SATA link.
 pub(crate) fn sata(bits_per_second: u64) -> LinkRates {
     let Some(rate) = SataRate::new(BitsPerSecond(bits_per_second)) else { return (None, None) };
     let model = LinkModel::Sata(Sata::new(rate, SataCommands::Queued));
@@ -120,7 +119,8 @@ mod tests {
         {
             let rates = |lanes| pcie(PcieRate { generation, lanes }, PAYLOADS.0);
             assert_eq!(megabytes(rates(4).0), wanted, "PCIe {generation}");
-            let (one, many) = (rates(1).0.unwrap().0 as f64, rates(16).0.unwrap().0 as f64);
+            let one = rates(1).0.unwrap().0 as f64;
+            let many = rates(16).0.unwrap().0 as f64;
             assert!((many / one - 16.0).abs() < 1e-6, "PCIe {generation}");
             for lanes in [1, 2, 4, 8, 16] {
                 let usable = rates(lanes).1;

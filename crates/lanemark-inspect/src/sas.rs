@@ -9,10 +9,8 @@ use crate::rate;
 use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{line_rate, number};
 
-/// Maximum number of phys of a port.
 const PHYS_MAX: usize = 256;
 
-/// Returns the link of the port at `port`.
 pub(crate) fn link(sysfs: &Sysfs, port: &DevicePosition) -> Option<SasLink> {
     let phys: Vec<String> = sysfs
         .names_in(port, ".")

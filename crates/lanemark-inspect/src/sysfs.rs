@@ -33,7 +33,6 @@ const ENTRIES_MAX: usize = 65_536;
 /// Maximum number of entries in [`Sysfs::unread`].
 const UNREAD_MAX: usize = 4096;
 
-/// A sysfs tree.
 #[derive(Debug)]
 pub struct Sysfs {
     /// Path of the tree for messages, as the user wrote it.
@@ -57,7 +56,6 @@ impl DevicePosition {
         self.0.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Returns the whole path as text.
     pub(crate) fn text(&self) -> String {
         self.0.to_string_lossy().into_owned()
     }
@@ -84,13 +82,17 @@ impl DevicePosition {
 }
 
 impl Sysfs {
-    /// Opens the tree at `root`.
     pub fn open(root: &Path) -> Result<Self, InspectError> {
         let to_error = |source| InspectError::Root { root: root.to_owned(), source };
         let canonical = fs::canonicalize(root).map_err(to_error)?;
         fs::read_dir(&canonical).map_err(to_error)?;
-        let (unread, recording) = (RefCell::default(), None);
-        Ok(Self { named: root.to_owned(), root: canonical, unread, recording, _folder: None })
+        Ok(Self {
+            named: root.to_owned(),
+            root: canonical,
+            unread: RefCell::default(),
+            recording: None,
+            _folder: None,
+        })
     }
 
     /// Unpacks the capture in `input`, with `named` as its name in messages.
@@ -171,8 +173,8 @@ impl Sysfs {
         let count = |text: &str| {
             text.split(',').try_fold(0_u32, |sum, range| {
                 let (first, last) = range.split_once('-').unwrap_or((range, range));
-                let (first, last) =
-                    (crate::value::number::<u32>(first)?, crate::value::number::<u32>(last)?);
+                let first = crate::value::number::<u32>(first)?;
+                let last = crate::value::number::<u32>(last)?;
                 sum.checked_add(last.checked_sub(first)?.checked_add(1)?)
             })
         };
@@ -306,7 +308,8 @@ impl Sysfs {
     fn resolve(&self, from: &Path, path: &Path) -> Result<Option<DevicePosition>, UnreadReason> {
         let mut at = from.to_owned();
         let mut pending: VecDeque<OsString> = components(path);
-        let (mut links, mut steps) = (0, 0);
+        let mut links = 0;
+        let mut steps = 0;
         // Number of the next components that come from a link; each of them must exist.
         let mut of_link = 0_usize;
         while let Some(component) = pending.pop_front() {

@@ -104,7 +104,8 @@ pub(crate) fn usb_rate(text: &str) -> Option<u64> {
 /// Returns `figure` times `unit`, for figures from 0.1 to 10,000 with up to one decimal.
 fn decimal(figure: &str, unit: u64) -> Option<u64> {
     let (whole, tenths) = figure.split_once('.').unwrap_or((figure, "0"));
-    let (whole, tenths): (u64, u64) = (number(whole)?, number(tenths)?);
+    let whole: u64 = number(whole)?;
+    let tenths: u64 = number(tenths)?;
     let value = (whole <= 10_000 && tenths <= 9).then_some(whole * unit + tenths * (unit / 10))?;
     (value > 0).then_some(value)
 }
@@ -132,14 +133,15 @@ pub(crate) fn is_decimal(text: &str) -> bool {
 
 /// Compares names so that nvme2 precedes nvme10.
 pub(crate) fn natural(a: &str, b: &str) -> Ordering {
-    let (mut left, mut right) = (a, b);
+    let mut left = a;
+    let mut right = b;
     loop {
         let (text_a, rest_a) = split_at_digit(left);
         let (text_b, rest_b) = split_at_digit(right);
         let (digits_a, after_a) = split_after_digits(rest_a);
         let (digits_b, after_b) = split_after_digits(rest_b);
-        let (trimmed_a, trimmed_b) =
-            (digits_a.trim_start_matches('0'), digits_b.trim_start_matches('0'));
+        let trimmed_a = digits_a.trim_start_matches('0');
+        let trimmed_b = digits_b.trim_start_matches('0');
         let order = text_a
             .cmp(text_b)
             .then(trimmed_a.len().cmp(&trimmed_b.len()))

@@ -383,7 +383,8 @@ fn without_known_links_no_limits_are_reported() {
     let function = "devices/pci0000:00/0000:00:02.0";
     tree.pci(function, "0x010000", "0x1af4", "virtio-pci");
     tree.block(&format!("{function}/virtio0/block/vda"), 100);
-    let (nothing, unknown) = ("No limits were found", "No link to vda reports its rate");
+    let nothing = "No limits were found";
+    let unknown = "No link to vda reports its rate";
     let text = tree.path_text();
     assert!(!text.contains(nothing) && text.contains(unknown), "{text}");
     // Each gap is reported, even if the limits of another drive are known.

@@ -45,11 +45,11 @@ fn read(text: &str) -> Result<Inspection, InspectError> {
 
 #[track_caller]
 fn findings(text: &str) -> String {
-    shown(&read(text).unwrap())
+    draw_in_one_line(&read(text).unwrap())
 }
 
 /// Returns the drawing of an inspection in one line, without line breaks.
-fn shown(inspection: &Inspection) -> String {
+fn draw_in_one_line(inspection: &Inspection) -> String {
     let text = inspection_text(inspection, &Style { width: 100, colour: false });
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -63,7 +63,7 @@ fn problem(text: &str) -> (LspciProblem, String) {
 #[test]
 fn one_end_of_a_link_is_enough_to_see_that_it_is_slow() {
     let inspection = read(DRIVE).unwrap();
-    let text = shown(&inspection);
+    let text = draw_in_one_line(&inspection);
     assert!(text.contains(&format!("! nvme0n1: {SLOW}.")), "{text}");
     assert!(text.contains("Advice: the whole output of `sudo lspci -vvv`"), "{text}");
     assert!(!text.contains("No limits were found"), "{text}");
@@ -193,7 +193,7 @@ fn without_privileges_the_reader_learns_which_command_shows_the_links() {
     let inspection = read(text).unwrap();
     let denied: Vec<&UnreadReason> = inspection.unread.iter().map(|one| &one.reason).collect();
     assert_eq!(denied, [&UnreadReason::Permission]);
-    let findings = shown(&inspection);
+    let findings = draw_in_one_line(&inspection);
     assert!(findings.contains("No link to nvme0n1 reports its rate"), "{findings}");
     assert!(findings.contains("`sudo lspci -vvv` shows the PCI Express links"), "{findings}");
     assert!(!findings.contains("No limits were found"), "{findings}");

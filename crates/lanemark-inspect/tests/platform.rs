@@ -16,8 +16,7 @@ const NVME: &str = "0x010802";
 fn ports(tree: &Tree) -> (Vec<String>, String) {
     let made = platform_file(&tree.all(), "a \"machine\"", None).unwrap();
     let document = Document::parse("made.toml", &made.text).unwrap();
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
-    let context = Context { ledger: &ledger, overrides: &overrides };
+    let context = Context { ledger: &Ledger::default(), overrides: &Overrides::default() };
     let platform = Platform::read(&document, context).unwrap();
     assert_eq!(platform.name, "a \"machine\"");
     let summary = |port: &lanemark_study::platform::Port| {

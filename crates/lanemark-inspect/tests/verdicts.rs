@@ -24,7 +24,7 @@ const TRIES: u32 = 6;
 /// The tests run one at a time, because each would disturb the others.
 static ALONE: Mutex<()> = Mutex::new(());
 
-fn alone() -> MutexGuard<'static, ()> {
+fn lock_processors() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -75,7 +75,7 @@ fn explained(path: &Path, test: Test, engine: EngineKind) -> (Explanation, Vec<W
 
 /// Checks that the verdict is `wanted` when no other program uses the processors. Until then, it must be undecided,
 /// because other programs may be the cause.
-fn is(wanted: LimitingPart, mut take: impl FnMut() -> Explanation) {
+fn check_verdict(wanted: LimitingPart, mut take: impl FnMut() -> Explanation) {
     for _ in 0..TRIES {
         let explanation = take();
         if explanation.verdict == wanted {
@@ -90,18 +90,19 @@ fn is(wanted: LimitingPart, mut take: impl FnMut() -> Explanation) {
 
 /// Returns a loop device over a file with data.
 fn device() -> Option<LoopDevice> {
-    LoopDevice::holding(&vec![7; SPAN.get() as usize], true)
+    LoopDevice::with_content(&vec![7; SPAN.get() as usize], true)
 }
 
 #[test]
 fn a_limit_on_the_device_holds_a_run_back() {
-    let _alone = alone();
+    let _alone = lock_processors();
     let Some(device) = device() else { return };
     for bytes in [false, true] {
         // With 64 outstanding requests, each takes 128 ms, so the limit is reached regardless of other programs.
-        let group = match bytes {
-            false => Group::reads_a_second(device.node(), 500),
-            true => Group::read_bytes_a_second(device.node(), 2_000_000),
+        let group = if bytes {
+            Group::read_bytes_a_second(device.node(), 2_000_000)
+        } else {
+            Group::reads_a_second(device.node(), 500)
         };
         let Some(_group) = group else { return };
         let (explanation, _) = explained(device.node(), reads(64, 1500), EngineKind::IoUring);
@@ -115,7 +116,7 @@ fn a_limit_on_the_device_holds_a_run_back() {
 
 #[test]
 fn a_quota_of_processor_time_holds_a_run_back() {
-    let _alone = alone();
+    let _alone = lock_processors();
     let Some(_group) = Group::processor_time(4000) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (explanation, warnings) = explained(folder.path(), reads(1, 1500), EngineKind::Synchronous);
@@ -152,7 +153,7 @@ impl Drop for BusyLoops {
 
 #[test]
 fn other_programs_on_the_processors_make_the_verdict_undecided() {
-    let _alone = alone();
+    let _alone = lock_processors();
     let folder = tempfile::tempdir().unwrap();
     let Some(device) = device() else { return };
     let _loops = BusyLoops::start();
@@ -172,16 +173,16 @@ fn other_programs_on_the_processors_make_the_verdict_undecided() {
 
 #[test]
 fn one_request_at_a_time_is_too_few() {
-    let _alone = alone();
+    let _alone = lock_processors();
     let Some(device) = device() else { return };
-    is(LimitingPart::QueueStarved, || {
+    check_verdict(LimitingPart::QueueStarved, || {
         explained(device.node(), reads(1, 800), EngineKind::IoUring).0
     });
 }
 
 #[test]
 fn a_file_system_that_lets_requests_wait_is_found_out() {
-    let _alone = alone();
+    let _alone = lock_processors();
     let Some(device) = device() else { return };
     let Some(mounted) = Mounted::ext4(device.node()) else { return };
     let over = AtomicBool::new(false);
@@ -204,7 +205,7 @@ fn a_file_system_that_lets_requests_wait_is_found_out() {
         let think = Duration::from_microseconds(100_000);
         let written = Test { span: Bytes::mebi(8), ..reads(1, 3000) }
             .with(|requests| requests.read_share = Ratio::ZERO);
-        is(LimitingPart::FileSystemBound, || {
+        check_verdict(LimitingPart::FileSystemBound, || {
             explained(
                 mounted.path(),
                 written.clone().with(|requests| requests.think = think),

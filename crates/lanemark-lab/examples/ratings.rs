@@ -56,9 +56,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("|---|---|---:|---:|---:|---|");
     let mut last = "";
     for (drive, rating, rated) in &rows {
-        let name = match last == drive.parts.drive {
-            true => String::new(),
-            false => library.summary(LibraryKind::Drive, &drive.parts.drive)?,
+        let name = if last == drive.parts.drive {
+            String::new()
+        } else {
+            library.summary(LibraryKind::Drive, &drive.parts.drive)?
         };
         last = &drive.parts.drive;
         println!("{}", row(&name, rating, rated));
@@ -80,13 +81,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     for drive in &drives {
         println!("- `{}`: {}", drive.parts, drive.source);
     }
-    alone(&library, only.map(String::as_str))
+    print_reachable(&library, only.map(String::as_str))
 }
 
 /// Prints the ratings of each rated drive that the drive's model reaches.
-fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
+fn print_reachable(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
     println!("\n{ALONE}");
-    let (mut reached, mut all, mut lines) = (0, 0, Vec::new());
+    let mut reached = 0;
+    let mut all = 0;
+    let mut lines = Vec::new();
     for name in library.names(LibraryKind::Drive) {
         if only.is_some_and(|only| only != name) {
             continue;
@@ -111,7 +114,8 @@ fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
 }
 
 fn out_of_reach(met: &RatingComparison) -> String {
-    let (rated, model) = (met.rated, met.simulated);
+    let rated = met.rated;
+    let model = met.simulated;
     format!(
         "{} {rated:.0} {unit}, {model:.0} ({:+.0}%)",
         met.what,
@@ -165,8 +169,8 @@ fn what(rating: &Rating) -> String {
 }
 
 fn row(drive: &str, rating: &Rating, rated: &ModelledRating) -> String {
-    let (unit, digits) =
-        (rating.metric.unit(), usize::from(rating.metric == FigureMetric::Latency));
+    let unit = rating.metric.unit();
+    let digits = usize::from(rating.metric == FigureMetric::Latency);
     format!(
         "| {drive} | {} | {:.digits$} {unit} | {:.digits$} {unit} | {:+.1}% | {} |",
         what(rating),

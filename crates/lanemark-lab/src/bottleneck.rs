@@ -24,7 +24,6 @@ const ALIKE: f64 = 0.05;
 
 /// A test whose variants run, and the sample with which they are compared.
 struct ComparedTest {
-    /// The number of the test in the result.
     test: usize,
     asked: CheckedTest,
     base: Sample,
@@ -64,7 +63,7 @@ impl Lab {
         let mut outcomes: Vec<Option<Result<Sample, SimError>>> =
             jobs.iter().map(|_| None).collect();
         let mut ended = 0;
-        self.pool.each(
+        self.pool.run_pieces(
             jobs.len(),
             || (),
             |(), place, tell| {
@@ -90,7 +89,8 @@ impl Lab {
             let one = &mut result.tests[test];
             let others = pairs.split_off(pairs.partition_point(|(job, _)| job.test <= test));
             let own_pairs = std::mem::replace(&mut pairs, others);
-            let (mut asked, mut told) = (Vec::new(), Vec::new());
+            let mut asked = Vec::new();
+            let mut told = Vec::new();
             let whole = own_pairs.iter().all(|(_, outcome)| outcome.is_some());
             for (job, outcome) in own_pairs {
                 let Some(outcome) = outcome else { continue };
@@ -145,7 +145,8 @@ impl Lab {
         if self.length == RunLength::Whole || base.similar.is_some() {
             return None;
         }
-        let (rate, ramp) = (base.iops(), test.ramp.as_seconds());
+        let rate = base.iops();
+        let ramp = test.ramp.as_seconds();
         let simulated = rate * ramp + base.latency().count() as f64;
         SHORT_REQUESTS.into_iter().find_map(|requests| {
             if simulated < SHORTER * (rate * ramp + requests) || self.cancel.is_cancelled() {

@@ -119,11 +119,11 @@ const DIRECTION_FIGURES: [(&str, DirectionFigure); 7] = [
 
 /// Returns the read figures of `samples`, averaged by `average`.
 fn reads(samples: &[Sample], average: AverageMethod) -> Option<DirectionFigures> {
-    DirectionFigures::of(samples, |sample| sample.reads.as_ref(), average)
+    DirectionFigures::from_samples(samples, |sample| sample.reads.as_ref(), average)
 }
 
 fn writes(samples: &[Sample], average: AverageMethod) -> Option<DirectionFigures> {
-    DirectionFigures::of(samples, |sample| sample.writes.as_ref(), average)
+    DirectionFigures::from_samples(samples, |sample| sample.writes.as_ref(), average)
 }
 
 fn column(name: &str, values: ColumnValues) -> Column {
@@ -336,7 +336,7 @@ impl AxisUnit {
 
 impl AxisKind {
     /// Returns the kind of an axis with these values.
-    fn of(values: &[String]) -> Self {
+    fn from_values(values: &[String]) -> Self {
         if values.iter().all(|value| value.parse::<f64>().is_ok()) {
             return Self::Number;
         }
@@ -355,7 +355,7 @@ impl AxisKind {
 /// Returns the kind of each axis of a sweep, determined from all of its values. For a part of a sweep, pass the axes of
 /// the whole sweep.
 pub fn axis_kinds<'v>(axes: impl Iterator<Item = &'v [String]>) -> Vec<AxisKind> {
-    axes.map(AxisKind::of).collect()
+    axes.map(AxisKind::from_values).collect()
 }
 
 /// Returns the columns of a sweep's points, including one axis column for each of `kinds`.
@@ -469,7 +469,7 @@ mod tests {
     #[test]
     fn an_axis_has_a_unit_if_all_its_values_have_it() {
         let kind = |values: &[&str]| {
-            AxisKind::of(&values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>())
+            AxisKind::from_values(&values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>())
         };
         let axes: [(&[&str], &str, Option<f64>); 8] = [
             (&["1", "2.5"], "axis", None),

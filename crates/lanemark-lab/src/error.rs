@@ -79,7 +79,8 @@ impl From<InspectError> for LabError {
 impl From<MeasureError> for LabError {
     fn from(error: MeasureError) -> Self {
         use MeasureError as E;
-        let (message, hint) = (error.to_string(), error.hint());
+        let message = error.to_string();
+        let hint = error.hint();
         let cause = match error {
             E::Exists { .. }
             | E::DanglingLink { .. }

@@ -102,9 +102,10 @@ pub fn text(path: &Path, most: u64) -> Result<String, LabError> {
         .map_err(|error| LabError::input(format!("{name}: can't be read: {error}")))?;
     decoded(bytes).map_err(|message| {
         let error = LabError::input(format!("{name}: {message}"));
-        match message.starts_with("is a picture") {
-            true => error.hint("use the text, which CrystalDiskMark copies with Ctrl+Shift+C"),
-            false => error,
+        if message.starts_with("is a picture") {
+            error.hint("use the text, which CrystalDiskMark copies with Ctrl+Shift+C")
+        } else {
+            error
         }
     })
 }

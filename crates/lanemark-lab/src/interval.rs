@@ -213,7 +213,7 @@ impl Lab {
         watch: &mut EventObserver<'_>,
     ) -> Vec<Option<NominalTest>> {
         let mut runs: Vec<Option<NominalTest>> = vec![None; pieces.len()];
-        self.pool.each(
+        self.pool.run_pieces(
             pieces.len(),
             || (),
             |(), piece, tell| {
@@ -396,7 +396,8 @@ impl IntervalDraws {
     ) -> Option<PredictionInterval> {
         let [one, two] = [0, 1].map(|side| self.outcomes.get(side).and_then(|side| side.get(test)));
         let (one, two) = one.zip(two)?;
-        let (before, after) = (one.base?.rate, two.base?.rate);
+        let before = one.base?.rate;
+        let after = two.base?.rate;
         let ratios = (0..DRAWS).map(|draw| {
             let drawn = two.figures(draw)?.rate / after;
             Some(if ratio { drawn / (one.figures(draw)?.rate / before) } else { drawn })

@@ -117,8 +117,7 @@ fn without_port(library: &Library, name: &str, error: StudyError) -> LabError {
 }
 
 fn platform_ports(library: &Library, platform: &str) -> Result<Vec<String>, StudyError> {
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
-    let context = Context { ledger: &ledger, overrides: &overrides };
+    let context = Context { ledger: &Ledger::default(), overrides: &Overrides::default() };
     let platform = Platform::read(&library.open(LibraryKind::Platform, platform)?, context)?;
     Ok(platform.ports.into_iter().map(|port| port.name).collect())
 }
@@ -182,9 +181,10 @@ impl Lab {
     /// Returns the number of repeats of a test to run.
     fn repeats(&self, work: &LabRun<'_>, test: usize) -> u32 {
         let converges = self.length != RunLength::Whole;
-        match converges && work.system.may_converge(work.workload, test) {
-            true => work.workload.repeats.min(1),
-            false => work.workload.repeats,
+        if converges && work.system.may_converge(work.workload, test) {
+            work.workload.repeats.min(1)
+        } else {
+            work.workload.repeats
         }
     }
 
@@ -236,7 +236,7 @@ impl Lab {
         // The first piece that failed. Pieces after it need not finish.
         let failed = AtomicUsize::new(usize::MAX);
         let mut failure = None;
-        self.pool.each(
+        self.pool.run_pieces(
             pieces.len(),
             || (),
             |(), piece, tell| {
@@ -246,7 +246,8 @@ impl Lab {
                 if !is_wanted() || !tell(RepeatMessage::Begun) {
                     return;
                 }
-                let (work, mut last) = (&works[run], None::<Instant>);
+                let work = &works[run];
+                let mut last = None::<Instant>;
                 let mut watch = |progress: &Progress| {
                     let due = last.is_none_or(|last| last.elapsed() >= TELL_EVERY);
                     if due {
@@ -254,7 +255,9 @@ impl Lab {
                     }
                     is_wanted() && (!due || tell(RepeatMessage::Advanced(*progress)))
                 };
-                let (workload, seed, length) = (work.workload, provenance.seed, self.length);
+                let workload = work.workload;
+                let seed = provenance.seed;
+                let length = self.length;
                 let system = &systems[run];
                 let outcome = system.samples(workload, test, repeat, seed, length, &mut watch);
                 match outcome {

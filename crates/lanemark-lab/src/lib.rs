@@ -22,7 +22,6 @@
 //! The functions of this crate do not print, end the program, read its arguments or catch signals. A command, a server
 //! or a binding does that, based on the values that it receives. The result is identical to the byte for any number of
 //! threads.
-
 //!
 //! A test on a named system, with the built-in library:
 //!
@@ -46,6 +45,8 @@
 //! # Ok(())
 //! # }
 //! ```
+
+#![warn(missing_docs)]
 
 pub mod bottleneck;
 pub mod cancel;

@@ -34,7 +34,7 @@ impl Lab {
         let Some(base) = result.samples.first() else { return Ok(None) };
         let busiest = base.path.as_ref().and_then(|path| path.busiest_hop());
         let limits = |hop: &&lanemark_schema::result::HopUse| {
-            hop.utilisation >= BUSY && PathSection::of(hop.id) == PathSection::Link
+            hop.utilisation >= BUSY && PathSection::from_hop(hop.id) == PathSection::Link
         };
         let Some(hop) = busiest.filter(limits) else { return Ok(None) };
         let to_error = |error: &dyn std::fmt::Display| {

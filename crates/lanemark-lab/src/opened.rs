@@ -52,17 +52,11 @@ pub fn open(
         return Ok(OpenedWorkload { workload, settings: None, notes: Vec::new(), input: None });
     }
     let text = input::text(Path::new(file), input::JOB_MAX)?;
-    let mut opened = match file.ends_with(".icf") {
-        true => {
-            let read = iometer::read(&text, file, target_size)?;
-            OpenedWorkload {
-                workload: read.workload,
-                settings: None,
-                notes: read.notes,
-                input: None,
-            }
-        }
-        false => job_file(&text, file, target_size)?,
+    let mut opened = if file.ends_with(".icf") {
+        let read = iometer::read(&text, file, target_size)?;
+        OpenedWorkload { workload: read.workload, settings: None, notes: read.notes, input: None }
+    } else {
+        job_file(&text, file, target_size)?
     };
     opened.input = Some((file.to_owned(), hash(text.as_bytes())));
     if let Some(wanted) = test {
@@ -114,16 +108,11 @@ fn command_line(text: &str, target_size: Option<Bytes>) -> Result<OpenedWorkload
 /// Returns the text of a file that a job file includes. The file must be in the job file's folder or a subfolder.
 fn included(folder: &Path, path: &str) -> Result<String, String> {
     let unread = |error: std::io::Error| format!("can't be read: {error}");
-    let folder = match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
-    };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     // A symbolic link may lead out of the folder.
-    let found = match inside {
-        true => folder.join(path).canonicalize().map_err(unread)?,
-        false => PathBuf::new(),
-    };
+    let found =
+        if inside { folder.join(path).canonicalize().map_err(unread)? } else { PathBuf::new() };
     if !inside || !found.starts_with(folder.canonicalize().map_err(unread)?) {
         return Err("the file is outside the job file's folder".to_owned());
     }
@@ -147,16 +136,16 @@ fn keep_only_test(workload: &mut Workload, file: &str, wanted: &str) -> Result<(
 pub fn size_of(path: &Path) -> Option<Bytes> {
     let metadata = fs::metadata(path).ok()?;
     let kind = metadata.file_type();
-    let size = match kind.is_file() {
-        true => metadata.len(),
+    let size = if kind.is_file() {
+        metadata.len()
+    } else if kind.is_block_device() {
         // A block device does not report a length, but seeking to its end does. Opening a pipe would wait, and opening
         // a tape rewinds it.
-        false if kind.is_block_device() => {
-            let flags = OFlags::NONBLOCK.bits().cast_signed();
-            let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
-            file.ok()?.seek(SeekFrom::End(0)).ok()?
-        }
-        false => return None,
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+        file.ok()?.seek(SeekFrom::End(0)).ok()?
+    } else {
+        return None;
     };
     (size > 0).then_some(Bytes(size))
 }

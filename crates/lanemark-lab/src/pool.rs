@@ -34,7 +34,7 @@ impl Pool {
     /// Runs the pieces 0 to `count` - 1. Each thread begins with `start`. `work` sends messages about its piece; each
     /// send returns whether the receiver is still listening. `seen` receives each message with the number of its piece.
     /// If `seen` returns `false`, all work ends, and later messages are dropped.
-    pub fn each<S, M: Send>(
+    pub fn run_pieces<S, M: Send>(
         &self,
         count: usize,
         start: impl Fn() -> S + Sync,
@@ -49,7 +49,10 @@ impl Pool {
             let (sender, receiver) = mpsc::sync_channel(2 * threads.max(1));
             for _ in 0..threads {
                 let sender = sender.clone();
-                let (next, ended, start, work) = (&next, &ended, &start, &work);
+                let next = &next;
+                let ended = &ended;
+                let start = &start;
+                let work = &work;
                 scope.spawn(move || {
                     let mut state = start();
                     while !ended.load(Ordering::Relaxed) {
@@ -82,7 +85,7 @@ impl Pool {
         let one = |(): &mut (), piece: usize, tell: &dyn Fn(R) -> bool| {
             tell(work(piece));
         };
-        self.each(count, || (), one, |piece, result| made[piece].replace(result).is_none());
+        self.run_pieces(count, || (), one, |piece, result| made[piece].replace(result).is_none());
         made.into_iter().flatten().collect()
     }
 }
@@ -109,7 +112,7 @@ mod tests {
         let count = |(): &mut (), _: usize, tell: &dyn Fn(u32) -> bool| {
             assert!((0..20).all(tell));
         };
-        pool(4).each(
+        pool(4).run_pieces(
             50,
             || (),
             count,
@@ -127,7 +130,7 @@ mod tests {
         // Each piece runs until the receiver stops listening.
         let endless =
             |(): &mut (), piece: usize, tell: &dyn Fn(usize) -> bool| while tell(piece) {};
-        pool(4).each(
+        pool(4).run_pieces(
             1_000_000,
             || (),
             endless,

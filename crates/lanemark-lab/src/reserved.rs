@@ -58,14 +58,21 @@ impl ReservedName {
         let lock = LockFile::take(path).map_err(|error| unwritable(path, &error))?;
         let lock = lock.ok_or_else(|| {
             let lock = sibling_path(path, ".lock").unwrap_or_default();
-            let (path, lock) = (path.display(), lock.display());
+            let path = path.display();
+            let lock = lock.display();
             LabError::input(format!(
                 "{path}: another run is writing it, according to its lock {lock}"
             ))
             .hint("wait until that run ends, or use a different file")
         })?;
-        let (path, made, written) = (path.to_owned(), Vec::new(), AtomicBool::new(false));
-        Ok(Self { path, lock, made, written, fresh: false, mode: FOR_ALL })
+        Ok(Self {
+            path: path.to_owned(),
+            lock,
+            made: Vec::new(),
+            written: AtomicBool::new(false),
+            fresh: false,
+            mode: FOR_ALL,
+        })
     }
 
     /// Reserves `path`, and creates its parent folders.
@@ -191,10 +198,7 @@ impl LockFile {
         // Waits for a run that is checking whether this file is abandoned. On a file system without locks, no files are
         // cleaned up.
         let _ = flock(&made.file, FlockOperation::LockExclusive);
-        match is_still(&made.file, name) {
-            true => Ok(Some(made)),
-            false => Ok(None),
-        }
+        if is_still(&made.file, name) { Ok(Some(made)) } else { Ok(None) }
     }
 
     fn remove(&mut self) {
@@ -231,9 +235,10 @@ fn replace_with_mode(path: &Path, bytes: &[u8], first: bool, mode: u32) -> io::R
         made.file.write_all(bytes)?;
         made.file.set_permissions(fs::Permissions::from_mode(mode))?;
         made.file.sync_all()?;
-        match first {
-            false => fs::rename(&name, path)?,
-            true => rename_to_free(&name, path)?,
+        if first {
+            rename_to_free(&name, path)?;
+        } else {
+            fs::rename(&name, path)?;
         }
         sync_folder_of(path)?;
         // The temporary name no longer exists. A file that has the name now belongs to another run.

@@ -123,7 +123,8 @@ fn read_listed_result(path: PathBuf) -> Option<ListedResult> {
         _ => return None,
     };
     let known = schema_version? == u64::from(SCHEMA_VERSION);
-    let (RunProvenance { started_at, command }, study) = (provenance?, systems.is_some());
+    let RunProvenance { started_at, command } = provenance?;
+    let study = systems.is_some();
     let command = command.into_iter().skip(1).collect();
     let complete = complete.unwrap_or(true);
     known.then_some(ListedResult { path, title, started_at, study, command, complete })
@@ -133,12 +134,9 @@ fn read_listed_result(path: PathBuf) -> Option<ListedResult> {
 #[derive(Deserialize)]
 struct FileHead {
     schema_version: Option<u64>,
-    /// Title of a study.
     title: Option<String>,
     provenance: Option<RunProvenance>,
-    /// Workload of a run.
     workload: Option<LookedUpName>,
-    /// Systems of a study.
     systems: Option<IgnoredAny>,
     complete: Option<bool>,
 }
@@ -192,7 +190,8 @@ pub fn find_result_file(path: &Path) -> Result<PathBuf, LabError> {
     with_ending.push(".json");
     let mut inside = [folder.join(path), folder.join(with_ending)].into_iter();
     inside.find(|file| file.is_file()).ok_or_else(|| {
-        let (name, folder) = (path.display(), folder.display());
+        let name = path.display();
+        let folder = folder.display();
         LabError::input(format!("{name} is neither in the current folder nor in {folder}"))
             .hint("`lanemark results` lists the saved results")
     })
@@ -356,7 +355,10 @@ impl OutputFile {
     }
 
     /// Reserves a file like [`Self::open`], if a path is given.
-    pub fn of(path: Option<&Path>, kind: &'static FileKind) -> Result<Option<Self>, LabError> {
+    pub fn open_if_given(
+        path: Option<&Path>,
+        kind: &'static FileKind,
+    ) -> Result<Option<Self>, LabError> {
         path.map(|path| Self::open(path, kind)).transpose()
     }
 

@@ -116,9 +116,10 @@ pub fn faults(texts: &[String]) -> Result<Vec<Fault>, LabError> {
 /// # Errors
 /// Returns an error if the workload has faults.
 pub fn real_without_faults(workload: &Workload) -> Result<(), LabError> {
-    match workload.faults.is_empty() {
-        true => Ok(()),
-        false => Err(LabError::input(format!("{}: faults can only be simulated", workload.id))
-            .hint("remove its [[fault]] tables, or run it with lanemark sim")),
+    if workload.faults.is_empty() {
+        Ok(())
+    } else {
+        Err(LabError::input(format!("{}: faults can only be simulated", workload.id))
+            .hint("remove its [[fault]] tables, or run it with lanemark sim"))
     }
 }

@@ -61,7 +61,8 @@ impl Lab {
     ) -> Result<Option<SweepResult>, LabError> {
         let mut ended = file.before();
         let total = file.total();
-        let (sweep, pending) = (file.sweep, &file.pending);
+        let sweep = file.sweep;
+        let pending = &file.pending;
         // A library records the files that it read, so it belongs to one thread.
         let libraries = Mutex::new(vec![library; self.pool.threads().min(pending.len())]);
         let memory = self.memory_of_each(pending.len());
@@ -70,7 +71,7 @@ impl Lab {
             PointRunner::new(sweep, own_library.unwrap_or_default(), memory)
         };
         let mut saved = Ok(());
-        self.pool.each(
+        self.pool.run_pieces(
             pending.len(),
             start,
             |runner, place, tell| {

@@ -42,7 +42,6 @@ struct WalkCounts {
     is_mixed: bool,
 }
 
-/// The kind of a JSON value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum JsonKind {
     Number,
@@ -93,7 +92,8 @@ impl<'de> Visitor<'de> for JsonWeigher<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<JsonKind, A::Error> {
-        let (mut has_number, mut has_container) = (false, false);
+        let mut has_number = false;
+        let mut has_container = false;
         while let Some(kind) = items.next_element_seed(JsonWeigher(&mut *self.0))? {
             has_number |= kind == JsonKind::Number;
             has_container |= kind == JsonKind::Container;

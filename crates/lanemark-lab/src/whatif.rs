@@ -62,7 +62,8 @@ impl WhatIfSide {
         let Some(test) = self.workload.tests.iter().find(|test| test.end() > capacity) else {
             return Ok(());
         };
-        let (end, name) = (test.end(), &self.name);
+        let end = test.end();
+        let name = &self.name;
         Err(LabError::input(format!(
             "{name}: test `{}` reaches {end}, but the capacity is {capacity}",
             test.name
@@ -98,7 +99,8 @@ impl Lab {
         watch: &mut EventObserver<'_>,
     ) -> Result<Option<WhatIf>, LabError> {
         let WhatIfJob { present, other, subjects, measured, seed, .. } = job;
-        let (mut present, mut other) = (present.clone(), other.clone());
+        let mut present = present.clone();
+        let mut other = other.clone();
         let shortened: Vec<Option<u64>> = (0..present.workload.tests.len())
             .map(|at| measured.and_then(|(_, run)| shorten([&mut present, &mut other], at, run)))
             .collect();
@@ -123,7 +125,7 @@ impl Lab {
             .collect();
         let other_system = &other.system;
         let tests = tests.map(|(place, (one, two))| {
-            let mut other = WhatIfFigures::of(two);
+            let mut other = WhatIfFigures::from_result(two);
             other.assumed = two
                 .samples
                 .first()
@@ -134,8 +136,8 @@ impl Lab {
                 random: is_random(&one.test),
                 measured: measured
                     .and_then(|(_, run)| run.test(&one.test.name))
-                    .map(WhatIfFigures::of),
-                present: WhatIfFigures::of(one),
+                    .map(WhatIfFigures::from_result),
+                present: WhatIfFigures::from_result(one),
                 other,
                 interval: None,
                 carried: carried.map(|carried| carried.log.exp()),
@@ -252,7 +254,7 @@ fn measured_deviation<'t>(
 ) -> Option<MeasuredDeviation<'t>> {
     let measured = measured?.throughput_bytes_per_second.value;
     let log = (measured / test_result.throughput_bytes_per_second.value).ln();
-    let limit = WhatIfFigures::of(test_result).limit;
+    let limit = WhatIfFigures::from_result(test_result).limit;
     log.is_finite().then_some(MeasuredDeviation { test: &test_result.test, limit, log })
 }
 
@@ -293,7 +295,8 @@ mod tests {
             system: system.clone(),
             workload: workload.clone(),
         };
-        let (mut one, mut other) = (side(), side());
+        let mut one = side();
+        let mut other = side();
         let requests = shorten([&mut one, &mut other], 0, &measured).unwrap();
         let rate = measured.tests[0].iops.value;
         for side in [one, other] {

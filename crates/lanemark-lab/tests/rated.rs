@@ -29,17 +29,17 @@ fn rated_drives(library: &Library, step: usize) -> Vec<String> {
 #[test]
 fn drives_of_the_library_meet_their_sequential_and_random_ratings() {
     let library = Library::built_in();
-    let (mut met, mut missed) = (0, Vec::new());
+    let mut met = 0;
+    let mut missed = Vec::new();
     for name in rated_drives(&library, 6) {
         let explained = explain(&library, &name).unwrap();
         let Some(rated) = explained.rated.filter(|_| !explained.is_disk) else { continue };
         for rating in Lab::default().ratings_met(&library, &name, &rated).unwrap() {
-            match rating.error().abs() <= 0.01 {
-                true => met += 1,
-                false => {
-                    let off = 100.0 * rating.error();
-                    missed.push(format!("{name}: {} {off:+.1}%", rating.what));
-                }
+            if rating.error().abs() <= 0.01 {
+                met += 1
+            } else {
+                let off = 100.0 * rating.error();
+                missed.push(format!("{name}: {} {off:+.1}%", rating.what));
             }
         }
     }

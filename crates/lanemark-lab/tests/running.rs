@@ -48,7 +48,9 @@ fn json<T: serde::Serialize>(value: &T) -> String {
 
 #[test]
 fn one_two_and_five_threads_give_the_same_bytes() {
-    let (here, there, workload) = (system(SATA), system(NVME), short(3));
+    let here = system(SATA);
+    let there = system(NVME);
+    let workload = short(3);
     let library = Library::built_in();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/sata-express.toml");
     let study = Study::open(&library, &file).unwrap();
@@ -116,7 +118,8 @@ fn record_event(events: &mut Vec<Seen>, event: &Event<'_>) {
 
 #[test]
 fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
-    let (system, workload) = (system(SATA), short(20));
+    let system = system(SATA);
+    let workload = short(20);
     for threads in [1, 3] {
         let mut events = Vec::new();
         let run = lab(threads)
@@ -127,7 +130,8 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
                 let own = TestPosition { run: 0, test, repeat };
                 let place =
                     |wanted: Seen| events.iter().position(|event| *event == wanted).unwrap();
-                let (begun, sampled) = (place(Seen::Begun(own)), place(Seen::Sampled(own)));
+                let begun = place(Seen::Begun(own));
+                let sampled = place(Seen::Sampled(own));
                 let shares = events.iter().enumerate().filter_map(|(place, event)| match event {
                     Seen::Advanced(at, share) if *at == own => Some((place, *share)),
                     _ => None,
@@ -154,12 +158,14 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
 
 #[test]
 fn an_end_that_is_asked_for_comes_within_a_test_and_leaves_what_had_ended() {
-    let (system, mut workload) = (system(NVME), short(2));
+    let system = system(NVME);
+    let mut workload = short(2);
     // Without cancellation, the run would take hours.
     workload.tests[3].duration = Some(Duration::from_seconds(36_000));
     for threads in [1, 4] {
         let lab = lab(threads);
-        let (mut ended, mut asked) = (0, None);
+        let mut ended = 0;
+        let mut asked = None;
         let run = lab.run(&system, &workload, &seed(), &mut |event| match event {
             Event::TestEnded { .. } => ended += 1,
             Event::Advanced(at, _) if at.test == 3 && ended == 3 => {
@@ -168,7 +174,8 @@ fn an_end_that_is_asked_for_comes_within_a_test_and_leaves_what_had_ended() {
             }
             _ => {}
         });
-        let (run, took) = (run.unwrap(), asked.unwrap().elapsed());
+        let run = run.unwrap();
+        let took = asked.unwrap().elapsed();
         assert!(took < std::time::Duration::from_secs(20), "{took:?}");
         assert_eq!((run.tests.len(), run.complete), (3, false));
         assert!(run.warnings.contains(&Warning::Interrupted));
@@ -178,7 +185,9 @@ fn an_end_that_is_asked_for_comes_within_a_test_and_leaves_what_had_ended() {
 
 #[test]
 fn what_is_cancelled_before_it_begins_has_nothing() {
-    let (lab, system, workload) = (lab(2), system(NVME), short(2));
+    let lab = lab(2);
+    let system = system(NVME);
+    let workload = short(2);
     lab.cancel.cancel();
     let mut events = 0;
     let run = lab.run(&system, &workload, &seed(), &mut |_| events += 1).unwrap();
@@ -200,7 +209,8 @@ fn what_is_cancelled_before_it_begins_has_nothing() {
 
 #[test]
 fn of_several_tests_that_fail_the_first_is_told_whoever_runs_them() {
-    let (system, mut workload) = (system(NVME), short(50));
+    let system = system(NVME);
+    let mut workload = short(50);
     for test in &mut workload.tests[1..] {
         test.offset = system.capacity();
     }

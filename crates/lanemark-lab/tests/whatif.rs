@@ -46,7 +46,8 @@ fn what_if(measured: Option<&RunResult>) -> WhatIf {
         let system = assemble(&library, name, &[]).unwrap();
         WhatIfSide { name: name.to_owned(), system, workload: workload() }
     };
-    let (present, other) = (side(PRESENT), side(OTHER));
+    let present = side(PRESENT);
+    let other = side(OTHER);
     let measured = measured.map(|run| ("measured.json", run));
     let job = WhatIfJob { present, other, subjects: None, measured, changed: Vec::new(), seed: 1 };
     Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap()
@@ -58,7 +59,8 @@ fn shortened_tests_tell_what_whole_ones_do() {
     let workload = workload();
     let work = LabRun { system: &system, workload: &workload };
     let runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
-    let (short, whole) = (what_if(Some(&runs[0])), what_if(None));
+    let short = what_if(Some(&runs[0]));
+    let whole = what_if(None);
     let shortened: Vec<bool> = short.tests.iter().map(|test| test.shortened_to.is_some()).collect();
     // Writes fill a buffer and are not shortened.
     assert_eq!(shortened, [true, true, true, false]);
@@ -184,7 +186,8 @@ fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
     // Rated drives without measurements have wide ranges.
     let name = |port: &str| format!("samsung-990-pro-2tb@data-sheet{port}:pcie");
     let settings = |text: &str| lanemark_lab::settings(&[text.to_owned()]).unwrap();
-    let (present, other) = (name(""), name(""));
+    let present = name("");
+    let other = name("");
     let slower = settings("platform.port.pcie.latency=600 ns");
     let subject = |name, settings| DrawnSystem { library: &library, name, settings, ranges: &[] };
     let side = |name: &str, set: &[_]| {
@@ -198,8 +201,14 @@ fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
     };
     let widths = |measured: Option<(&str, &RunResult)>| {
         let subjects = Some([subject(&present, &[]), subject(&other, &slower)]);
-        let (present, other) = (side(&present, &[]), side(&other, &slower));
-        let job = WhatIfJob { present, other, subjects, measured, changed: Vec::new(), seed: 1 };
+        let job = WhatIfJob {
+            present: side(&present, &[]),
+            other: side(&other, &slower),
+            subjects,
+            measured,
+            changed: Vec::new(),
+            seed: 1,
+        };
         let prediction = Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap();
         let interval = prediction.tests[0].interval.clone().unwrap();
         assert!(interval.low_ratio < 1.0 && 1.0 < interval.high_ratio, "{interval:?}");
@@ -208,6 +217,7 @@ fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
     let own = side(&present, &[]);
     let work = LabRun { system: &own.system, workload: &own.workload };
     let runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
-    let (alone, scaled) = (widths(None), widths(Some(("measured.json", &runs[0]))));
+    let alone = widths(None);
+    let scaled = widths(Some(("measured.json", &runs[0])));
     assert!(scaled < 0.8 * alone, "{scaled} compared with {alone}");
 }

@@ -58,7 +58,6 @@ pub struct Bench<'a> {
     pub offered: Option<&'a Path>,
     /// Method that restores an offered device to its state as new before the run.
     pub purge: Option<PurgeMethod<'a>>,
-    /// Settings of the run.
     pub settings: MeasureSettings,
     /// Stops the run early when set to true.
     pub stop: &'a AtomicBool,
@@ -112,7 +111,7 @@ impl<'a> Bench<'a> {
             self.take_down(&target, &mut outcome, turn, taken, &history);
         }
         target.finish()?;
-        Ok(self.ended(outcome))
+        Ok(self.complete_outcome(outcome))
     }
 
     /// Runs all tests. Calls `on` with events a few times a second, on this thread.
@@ -155,11 +154,11 @@ impl<'a> Bench<'a> {
             outcome.target.host = self.measured_host(&target, &outcome, taken, on);
         }
         target.finish()?;
-        Ok(self.ended(outcome))
+        Ok(self.complete_outcome(outcome))
     }
 
     /// Completes the outcome of a finished run.
-    fn ended(&self, mut outcome: MeasureOutcome) -> MeasureOutcome {
+    fn complete_outcome(&self, mut outcome: MeasureOutcome) -> MeasureOutcome {
         outcome.complete = outcome.failure.is_none() && !self.stopped(&outcome);
         if !outcome.complete && outcome.failure.is_none() {
             outcome.warnings.push(Warning::Interrupted);
@@ -193,9 +192,12 @@ impl<'a> Bench<'a> {
                 EngineKind::Null => u32::MAX,
             };
             if test.queue_depth() > most {
-                let (test, queue_depth) = (test.name.clone(), test.queue_depth());
-                let engine = self.settings.engine.name();
-                return Err(MeasureError::QueueDepth { test, queue_depth, engine, most });
+                return Err(MeasureError::QueueDepth {
+                    test: test.name.clone(),
+                    queue_depth: test.queue_depth(),
+                    engine: self.settings.engine.name(),
+                    most,
+                });
             }
             let needed = Arena::size(test.queue_depth(), test.block.get())
                 .saturating_mul(u64::from(test.threads));
@@ -288,7 +290,7 @@ impl<'a> Bench<'a> {
         outcome: &mut MeasureOutcome,
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), MeasureError> {
-        let plan = SamplePlan::of(self.workload, self.seed);
+        let plan = SamplePlan::for_workload(self.workload, self.seed);
         let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); self.workload.tests.len()];
         for (done, turn) in plan.turns.iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) || outcome.failure.is_some() {
@@ -342,8 +344,10 @@ impl<'a> Bench<'a> {
                 note(&mut outcome.warnings, Warning::NotRegistered { reason });
             }
             if sample.complete && sample.elapsed < SHORT_SAMPLE {
-                let (test, elapsed) = (test.name.clone(), sample.elapsed);
-                note(&mut outcome.warnings, Warning::ShortSample { test, elapsed });
+                note(
+                    &mut outcome.warnings,
+                    Warning::ShortSample { test: test.name.clone(), elapsed: sample.elapsed },
+                );
             }
             if let Some(warning) = sample.steady.as_ref().and_then(|one| one.warning(&test.name)) {
                 note(&mut outcome.warnings, warning);
@@ -390,7 +394,8 @@ impl<'a> Bench<'a> {
         {
             self.forget_pages(target)?;
         }
-        let (clock, abort) = (Clock::new(), AtomicBool::new(false));
+        let clock = Clock::new();
+        let abort = AtomicBool::new(false);
         let jobs: Vec<ConcurrentTest<'_>> = tests()
             .map(|(index, test)| ConcurrentTest {
                 shared: TestState {
@@ -419,11 +424,13 @@ impl<'a> Bench<'a> {
             settings: &self.settings,
             processors: &processors,
         };
-        let (before, limits) = (CounterReading::take(clock, device), ThreadLimits::read(device));
+        let before = CounterReading::take(clock, device);
+        let limits = ThreadLimits::read(device);
         let mut history = RequestHistory::new();
         let mut taken = run.run(&mut |look| {
             history.push((look.elapsed, look.requests));
-            let (index, test) = (turn.first, &all[turn.first]);
+            let index = turn.first;
+            let test = &all[turn.first];
             let SampleProgress { elapsed, requests, bytes } = look;
             let repeat = turn.repeat;
             on(Event::Running(&SampleInProgress {
@@ -438,7 +445,8 @@ impl<'a> Bench<'a> {
         })?;
         let mut between = before.until_now();
         if self.settings.engine != EngineKind::Null {
-            between.limits = limits.met(SampleRates::of(&taken, &between), before.elapsed());
+            between.limits =
+                limits.met(SampleRates::from_samples(&taken, &between), before.elapsed());
         }
         add_evidence(&mut taken, &between);
         Ok((taken, history))

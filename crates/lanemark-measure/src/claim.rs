@@ -21,7 +21,6 @@ use rustix::io::Errno;
 
 use crate::error::MeasureError;
 
-/// A claimed device.
 #[derive(Debug)]
 pub(crate) struct Claim {
     /// The device, open for reading and writing, and claimed.
@@ -47,7 +46,7 @@ impl Claim {
         number: Dev,
         offered: Option<&Path>,
     ) -> Result<Self, MeasureError> {
-        let device = Device::of(number).ok_or_else(|| MeasureError::DeviceInUse {
+        let device = Device::from_number(number).ok_or_else(|| MeasureError::DeviceInUse {
             path: path.to_owned(),
             uses: vec!["the kernel does not show it in /sys/dev/block".to_owned()],
         })?;
@@ -111,7 +110,7 @@ fn claim(
 }
 
 impl Device {
-    fn of(number: Dev) -> Option<Self> {
+    fn from_number(number: Dev) -> Option<Self> {
         let link = format!("/sys/dev/block/{}:{}", major(number), minor(number));
         let folder = fs::canonicalize(link).ok()?;
         Some(Self { name: folder.file_name()?.to_str()?.to_owned(), folder })
@@ -274,7 +273,7 @@ mod tests {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let device = mounts.lines().find_map(|line| {
             let (major, minor) = line.split(' ').nth(2)?.split_once(':')?;
-            Device::of(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
+            Device::from_number(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
         });
         let Some(device) = device else {
             return lanemark_testbed::skipped("no block device is mounted");

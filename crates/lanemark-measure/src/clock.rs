@@ -31,7 +31,6 @@ pub(crate) trait ThreadClock {
     /// Monotonic time in nanoseconds.
     fn now_ns(&self) -> u64;
 
-    /// Sleeps for `ns` nanoseconds.
     fn sleep(&self, ns: u64);
 
     /// Returns the processor time of the calling thread and of its kernel threads since their start.
@@ -246,7 +245,8 @@ mod tests {
         // processor time. The kernel splits processor time into user and system time by ticks, and neither part ever
         // decreases. At 250 Hz, a reading therefore exceeded the elapsed time by 2 ms. A tick is up to 10 ms long.
         let tick = 10_000_000;
-        let (begun, before) = (clock.now_ns(), CpuTime::of_this_thread());
+        let begun = clock.now_ns();
+        let before = CpuTime::of_this_thread();
         while clock.now_ns() - begun < 10 * tick {}
         let used = CpuTime::of_this_thread().since(before);
         let total = used.user_ns + used.system_ns;
@@ -255,7 +255,8 @@ mod tests {
 
     #[test]
     fn both_clocks_agree() {
-        let (fast, plain) = (Clock::new(), Clock::plain());
+        let fast = Clock::new();
+        let plain = Clock::plain();
         std::thread::sleep(std::time::Duration::from_millis(50));
         let apart = fast.now_ns().abs_diff(plain.now_ns());
         assert!(apart < 1_000_000, "{apart} ns apart");

@@ -66,9 +66,7 @@ struct NamedFile {
 /// A file that a killed run left in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftoverFile {
-    /// Path of the file.
     pub path: PathBuf,
-    /// Size of the file.
     pub size: Bytes,
 }
 
@@ -352,7 +350,8 @@ mod tests {
     #[test]
     fn it_is_found_in_a_folder_that_was_renamed() {
         let outer = tempfile::tempdir().unwrap();
-        let (before, after) = (outer.path().join("before"), outer.path().join("after"));
+        let before = outer.path().join("before");
+        let after = outer.path().join("after");
         fs::create_dir(&before).unwrap();
         let created = CreatedFile::inside(&before, 4096).unwrap();
         fs::rename(&before, &after).unwrap();

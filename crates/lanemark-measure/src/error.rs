@@ -9,46 +9,30 @@ use lanemark_schema::workload::{Operation, Test};
 /// Maximum number of entries of one ring: the kernel's `IORING_MAX_ENTRIES`.
 pub(crate) const RING_ENTRIES_MAX: u32 = 32_768;
 
-/// The error of a measurement.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
     /// The workload does not contain tests or repeats.
     #[error("workload `{workload}` does not contain any tests or repeats")]
-    NothingToRun {
-        /// Id of the workload.
-        workload: String,
-    },
+    NothingToRun { workload: String },
     /// A test that runs in rounds is concurrent with another test.
     #[error(
         "test `{test}` runs in rounds until it is steady, which is not possible in parallel with another test"
     )]
-    RoundsBeside {
-        /// Name of the test.
-        test: String,
-    },
+    RoundsBeside { test: String },
     /// A test copies the data that it reads.
     #[error(
         "test `{test}` is a copy, whose writes wait for its reads: copies can only be simulated"
     )]
-    Copies {
-        /// Name of the test.
-        test: String,
-    },
+    Copies { test: String },
     /// A test consists of a database's transactions.
     #[error(
         "test `{test}` consists of a database's transactions, whose requests depend on the drive"
     )]
-    Transactions {
-        /// Name of the test.
-        test: String,
-    },
+    Transactions { test: String },
     /// A test summarises a trace, but the trace is missing.
     #[error("test `{test}` summarises a recorded trace, and only the trace contains the requests")]
-    TraceAlone {
-        /// Name of the test.
-        test: String,
-    },
+    TraceAlone { test: String },
     /// The processors cannot be kept out of their idle states.
     #[error(
         "{path}: {reason}; keeping the processors awake requires root, or permission to write that \
@@ -65,7 +49,6 @@ pub enum MeasureError {
     NoFolder {
         /// The target as the user wrote it.
         path: PathBuf,
-        /// The missing folder.
         folder: PathBuf,
     },
     /// The kernel denies an action to this user.
@@ -169,7 +152,6 @@ pub enum MeasureError {
     WrongKind {
         /// The target as the user wrote it.
         path: PathBuf,
-        /// Kind of file.
         kind: &'static str,
     },
     /// The path names a different file after it was opened.
@@ -183,7 +165,6 @@ pub enum MeasureError {
     TargetTooSmall {
         /// The target as the user wrote it.
         path: PathBuf,
-        /// Size of the target.
         size: Bytes,
         /// Size that the workload needs.
         needed: Bytes,
@@ -208,7 +189,6 @@ pub enum MeasureError {
     Misaligned {
         /// The target as the user wrote it.
         path: PathBuf,
-        /// Name of the test.
         test: String,
         /// Name of the field in a workload file.
         field: &'static str,
@@ -222,11 +202,8 @@ pub enum MeasureError {
         "test `{test}` has queue_depth = {queue_depth}: {engine} accepts up to {most} per thread"
     )]
     QueueDepth {
-        /// Name of the test.
         test: String,
-        /// Queue depth of the test.
         queue_depth: u32,
-        /// Name of the engine.
         engine: &'static str,
         /// Maximum queue depth of the engine.
         most: u32,
@@ -236,7 +213,6 @@ pub enum MeasureError {
         "the buffers of test `{test}` need {needed}, but only {available} of memory is available"
     )]
     Memory {
-        /// Name of the test.
         test: String,
         /// Block size times queue depth times number of threads.
         needed: Bytes,
@@ -252,14 +228,12 @@ pub enum MeasureError {
     /// The kernel does not create another thread or mapping.
     #[error("test `{test}` could not {action}: {source}")]
     Start {
-        /// Name of the test.
         test: String,
         /// Action that was tried.
         action: &'static str,
         /// The kernel's error.
         source: io::Error,
     },
-    /// A request failed.
     #[error(
         "{}: {} of {length} at offset {} failed: {source}",
         path.display(), name(*operation), offset.get()
@@ -267,11 +241,8 @@ pub enum MeasureError {
     Request {
         /// The target as the user wrote it.
         path: PathBuf,
-        /// Operation of the request.
         operation: Operation,
-        /// Offset of the request.
         offset: Bytes,
-        /// Length of the request.
         length: Bytes,
         /// The kernel's error.
         source: io::Error,
@@ -281,7 +252,6 @@ pub enum MeasureError {
     NothingElse {
         /// Number of consecutive failures.
         requests: u32,
-        /// Last failure.
         last: Box<MeasureError>,
     },
     /// A request did not transfer data because the target is too short, for example because another process truncated
@@ -293,9 +263,7 @@ pub enum MeasureError {
     Ended {
         /// The target as the user wrote it.
         path: PathBuf,
-        /// Operation of the request.
         operation: Operation,
-        /// Offset of the request.
         offset: Bytes,
     },
     /// A failed call on the target that was not a request.
@@ -313,7 +281,6 @@ pub enum MeasureError {
     HostTarget {
         /// The target as the user wrote it.
         path: PathBuf,
-        /// Action that failed.
         action: &'static str,
         /// The kernel's error.
         source: io::Error,
@@ -327,7 +294,6 @@ pub enum MeasureError {
     /// The run succeeded, but the file that was created for it was not removed.
     #[error("{}: the file that was created for the run could not be removed: {source}", path.display())]
     NotRemoved {
-        /// Path of the file.
         path: PathBuf,
         /// The kernel's error.
         source: io::Error,
@@ -338,9 +304,10 @@ impl MeasureError {
     /// Returns the error for a test that does not define individual requests.
     pub fn unasked(test: &Test) -> Self {
         let name = test.name.clone();
-        match test.is_trace() {
-            true => Self::TraceAlone { test: name },
-            false => Self::Transactions { test: name },
+        if test.is_trace() {
+            Self::TraceAlone { test: name }
+        } else {
+            Self::Transactions { test: name }
         }
     }
 

@@ -6,7 +6,6 @@ use lanemark_schema::workload::Test;
 
 use crate::error::MeasureError;
 
-/// An event of a run for its caller.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The file is being written in full.
@@ -27,7 +26,6 @@ pub enum Event<'a> {
     },
 }
 
-/// The progress of a sample.
 #[derive(Debug)]
 pub struct SampleInProgress<'a> {
     /// The first of the concurrent tests.
@@ -42,14 +40,11 @@ pub struct SampleInProgress<'a> {
     pub elapsed: Duration,
     /// Number of bytes that the counted requests moved.
     pub bytes: Bytes,
-    /// Number of counted requests.
     pub requests: u64,
 }
 
-/// The outcome of a run.
 #[derive(Debug)]
 pub struct MeasureOutcome {
-    /// Target that was measured.
     pub target: MeasuredTarget,
     /// The tests with their samples, including an interrupted sample that counted requests.
     pub tests: Vec<TestResult>,

@@ -116,7 +116,8 @@ impl CounterReading {
         now: Option<&(String, BlockStat)>,
         elapsed: Duration,
     ) -> Option<DeviceUse> {
-        let ((name, before), (_, after)) = (self.device.as_ref()?, now?);
+        let (name, before) = self.device.as_ref()?;
+        let (_, after) = now?;
         Some(after.since(before, name, elapsed))
     }
 }

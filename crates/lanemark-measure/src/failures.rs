@@ -15,16 +15,13 @@ use crate::settings::ErrorReaction;
 pub(crate) const A_SECOND: u32 = 1_000;
 /// Number of consecutive failures that end a run, which takes ten seconds or more.
 pub(crate) const IN_A_ROW: u32 = 10_000;
-/// A second, in ns.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The failed requests of a thread.
 #[derive(Debug)]
 pub(crate) struct RequestFailures {
     on_error: ErrorReaction,
     /// Failed requests by kind.
     pub(crate) errors: RequestErrors,
-    /// Failure that ended the run.
     pub(crate) ended_by: Option<MeasureError>,
     /// Resting slots, each with the end time of its rest.
     resting: VecDeque<(u64, u32)>,
@@ -45,7 +42,6 @@ pub(crate) enum FailureAction {
     GoesOn,
     /// The slot takes the next request later.
     RestsUntil(u64),
-    /// The run ends.
     Ends,
 }
 
@@ -96,9 +92,10 @@ impl RequestFailures {
             (self.since_ns, self.recent) = (now, 0);
         }
         self.recent += 1;
-        match self.recent >= A_SECOND {
-            true => FailureAction::RestsUntil(self.since_ns.saturating_add(SECOND_NS)),
-            false => FailureAction::GoesOn,
+        if self.recent >= A_SECOND {
+            FailureAction::RestsUntil(self.since_ns.saturating_add(SECOND_NS))
+        } else {
+            FailureAction::GoesOn
         }
     }
 

@@ -20,7 +20,6 @@ const GET_LOG_PAGE: u8 = 0x02;
 const HEALTH: u32 = 0x02;
 /// The namespace id that addresses all namespaces.
 const BROADCAST: u32 = 0xffff_ffff;
-/// Length of the log page.
 const LENGTH: usize = 512;
 /// Unit of data in the log: a thousand sectors.
 const UNIT: u64 = 512_000;

@@ -22,7 +22,6 @@ use crate::worker::POLL_NS;
 
 /// Default block size of the writes.
 pub(crate) const LAYOUT_BLOCK: u32 = 1 << 20;
-/// Number of writes in flight.
 const IN_FLIGHT: u32 = 8;
 
 /// A file to be written in full.
@@ -58,7 +57,8 @@ impl FileFill<'_> {
         (0..IN_FLIGHT).for_each(|slot| payload.fill(ring.buffer_mut(slot)));
         let mut pieces = [BlockWrite::default(); IN_FLIGHT as usize];
         let mut idle: Vec<u32> = (0..IN_FLIGHT).collect();
-        let (mut next, mut done) = (0, 0);
+        let mut next = 0;
+        let mut done = 0;
         let mut reported_at = Instant::now();
         on(Bytes::ZERO);
         while done < self.size {
@@ -175,7 +175,8 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         let stop = AtomicBool::new(false);
         let fill = one_mebibyte(file.as_fd(), 1 << 12, &stop);
-        let (begun, mut reports) = (Instant::now(), Vec::new());
+        let begun = Instant::now();
+        let mut reports = Vec::new();
         assert!(fill.run(&mut |done| reports.push(done)).unwrap());
         let intervals = begun.elapsed().as_nanos() / PROGRESS_INTERVAL.as_nanos();
         // The start and the end are also reported.

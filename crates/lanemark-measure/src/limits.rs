@@ -66,11 +66,11 @@ pub(crate) struct SampleRates {
 
 impl SampleRates {
     /// Returns the total rates of concurrent samples, or the device's rates if they are higher.
-    pub(crate) fn of(taken_samples: &[TakenSample], between: &Evidence) -> Self {
+    pub(crate) fn from_samples(taken_samples: &[TakenSample], between: &Evidence) -> Self {
         let rates = |of: fn(&Sample) -> Option<&DirectionResult>| {
             let rates_of_samples = taken_samples.iter().filter_map(|one| {
-                let (direction, seconds) =
-                    (of(&one.sample)?, one.sample.elapsed.as_seconds().max(1e-9));
+                let direction = of(&one.sample)?;
+                let seconds = one.sample.elapsed.as_seconds().max(1e-9);
                 let requests = direction.latency.count() as f64;
                 Some((direction.bytes.get() as f64 / seconds, requests / seconds))
             });
@@ -106,7 +106,8 @@ impl ThreadLimits {
         for controller in ["blkio", "cpu", ""] {
             let Some((root, group)) = hierarchy(&groups, &mounts, controller) else { continue };
             for folder in group.ancestors() {
-                let (path, group) = (root.join(folder), folder.display());
+                let path = root.join(folder);
+                let group = folder.display();
                 if controller != "cpu" {
                     found.read_devices(&path, &group.to_string(), &numbers);
                 }
@@ -204,7 +205,8 @@ fn collect_devices_below(folder: &Path, depth: u32, found: &mut BTreeSet<String>
     if let Some(stat) = medium.and_then(|file| rustix::fs::stat(file.trim_end()).ok()) {
         let is_device = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_block_device();
         let number = if is_device { stat.st_rdev } else { stat.st_dev };
-        let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+        let major = rustix::fs::major(number);
+        let minor = rustix::fs::minor(number);
         collect_devices_below(
             &PathBuf::from(format!("/sys/dev/block/{major}:{minor}")),
             depth - 1,
@@ -242,20 +244,23 @@ fn hierarchy(groups: &str, mounts: &str, controller: &str) -> Option<(PathBuf, P
     let has = |list: &str| list.split(',').any(|one| one == controller);
     let group = groups.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, group) = (parts.next()?, parts.next()?);
+        let controllers = parts.next()?;
+        let group = parts.next()?;
         let ours = if controller.is_empty() { controllers.is_empty() } else { has(controllers) };
         ours.then(|| PathBuf::from(group))
     })?;
     mounts.lines().find_map(|line| {
         let (fields, kind) = line.split_once(" - ")?;
         let mut kind = kind.split(' ');
-        let (name, options) = (kind.next()?, kind.nth(1)?);
+        let name = kind.next()?;
+        let options = kind.nth(1)?;
         let wanted = match controller {
             "" => name == "cgroup2",
             _ => name == "cgroup" && has(options),
         };
         let mut fields = fields.split(' ').skip(3);
-        let (root, point) = (fields.next()?, fields.next()?);
+        let root = fields.next()?;
+        let point = fields.next()?;
         // In a container, only a part of the hierarchy is mounted, and group names start at the root of that part or
         // above it.
         let inside = group.strip_prefix(root).or_else(|_| group.strip_prefix("/"));
@@ -307,7 +312,7 @@ mod tests {
             TakenSample { sample, refusal: None, moved: Bytes::ZERO, failure: None }
         };
         let both = [taken(100, 10, 2), taken(40, 0, 4)];
-        let rates = SampleRates::of(&both, &Evidence::default());
+        let rates = SampleRates::from_samples(&both, &Evidence::default());
         assert_eq!(rates.read, (60.0 * 4_096.0, 60.0));
         assert_eq!(rates.written, (5.0 * 8_192.0, 5.0));
         // Other programs also use the device.
@@ -320,7 +325,7 @@ mod tests {
             ..DeviceUse::default()
         };
         let between = Evidence { device: Some(device), ..Evidence::default() };
-        let rates = SampleRates::of(&both, &between);
+        let rates = SampleRates::from_samples(&both, &between);
         assert_eq!(rates.read, (60.0 * 4_096.0, 500.0));
         assert_eq!(rates.written, (524_288.0, 5.0));
     }

@@ -11,7 +11,6 @@ use std::path::Path;
 use lanemark_files::mounts::{device_number, mount_of_device, mounts};
 use rustix::fs::FileType;
 
-/// The location of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetLocation {
     /// Type of the file system, such as `ext4`; `None` for a block device.
@@ -22,7 +21,7 @@ pub struct TargetLocation {
 
 impl TargetLocation {
     /// Finds the location of the open `file`.
-    pub fn of(file: impl AsFd) -> Self {
+    pub fn find(file: impl AsFd) -> Self {
         let Ok(stat) = rustix::fs::fstat(&file) else { return Self::default() };
         if FileType::from_raw_mode(stat.st_mode).is_block_device() {
             return Self {
@@ -48,7 +47,6 @@ fn source_number(source: &Path) -> Option<String> {
     FileType::from_raw_mode(stat.st_mode).is_block_device().then(|| device_number(stat.st_rdev))
 }
 
-/// Returns the name of the block device with a number.
 fn block_device(number: &str) -> Option<String> {
     let link = fs::read_link(format!("/sys/dev/block/{number}")).ok()?;
     Some(link.file_name()?.to_string_lossy().into_owned())
@@ -82,6 +80,6 @@ mod tests {
     #[test]
     fn the_temporary_folder_lies_somewhere() {
         let file = tempfile::tempfile().unwrap();
-        assert!(TargetLocation::of(&file).file_system.is_some());
+        assert!(TargetLocation::find(&file).file_system.is_some());
     }
 }

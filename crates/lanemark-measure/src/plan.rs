@@ -13,7 +13,6 @@ pub struct SamplePlan {
     pub turns: Vec<ConcurrentRun>,
 }
 
-/// One run of concurrent tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConcurrentRun {
     /// Index of the first test.
@@ -33,7 +32,7 @@ impl ConcurrentRun {
 
 impl SamplePlan {
     /// Returns the order of a workload; `seed` determines a shuffled order.
-    pub fn of(workload: &Workload, seed: u64) -> Self {
+    pub fn for_workload(workload: &Workload, seed: u64) -> Self {
         let mut groups: Vec<ConcurrentRun> = Vec::new();
         for (first, test) in workload.tests.iter().enumerate() {
             match groups.last_mut() {
@@ -103,7 +102,7 @@ mod tests {
                 order: TestOrder::Listed,
                 tests: beside.iter().map(test).collect(),
             };
-            let turns = SamplePlan::of(&workload, 1).turns;
+            let turns = SamplePlan::for_workload(&workload, 1).turns;
             for index in 0..beside.len() {
                 let turn = turns.iter().find(|turn| turn.tests().contains(&index)).unwrap();
                 let found = runs_alone(&workload.tests, index);

@@ -17,14 +17,11 @@ const BLKDISCARD: libc::Ioctl = 0x1277;
 /// `_IO(0x12, 125)`: discards a range so that its data cannot be recovered.
 const BLKSECDISCARD: libc::Ioctl = 0x127d;
 
-/// The method that purges a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PurgeMethod<'a> {
-    /// A discard of the whole device.
     Discard,
     /// A secure discard of the whole device, after which its data cannot be recovered.
     SecureDiscard,
-    /// A shell command.
     Command(&'a str),
 }
 

@@ -12,7 +12,6 @@ use lanemark_schema::workload::RoundSettings;
 
 use crate::tally::WindowCounts;
 
-/// The rounds of a test.
 #[derive(Debug)]
 pub(crate) struct RoundsRun {
     rule: RoundSettings,

@@ -123,7 +123,8 @@ impl SampleRun<'_> {
             let _abort = AbortOnDrop(abort);
             let (sender, receiver) = mpsc::channel();
             for (number, (&(job, thread), progress)) in threads.iter().zip(&progress).enumerate() {
-                let (sender, gate) = (sender.clone(), &gate);
+                let sender = sender.clone();
+                let gate = &gate;
                 let builder = thread::Builder::new().name(format!("measure-{number}"));
                 let spawned = builder.spawn_scoped(scope, move || {
                     let one = SampleThread { run: self, job, thread, number, gate, progress };
@@ -179,7 +180,6 @@ impl ConcurrentTest<'_> {
     }
 }
 
-/// A thread of a sample.
 struct SampleThread<'a> {
     run: &'a SampleRun<'a>,
     job: usize,
@@ -194,7 +194,8 @@ struct SampleThread<'a> {
 impl SampleThread<'_> {
     fn live(&self, sender: &Sender<ThreadMessage>) -> Result<Option<ThreadCounts>, MeasureError> {
         let job = &self.run.jobs[self.job];
-        let (test, settings) = (job.shared.test, self.run.settings);
+        let test = job.shared.test;
+        let settings = self.run.settings;
         if let Some(&processor) =
             self.run.processors.get(self.number % self.run.processors.len().max(1))
         {
@@ -348,7 +349,8 @@ fn sample(threads: Vec<ThreadCounts>, opened_ns: u64, rounds: Option<RoundsRun>)
     let closed_ns = threads.iter().map(|thread| thread.closed_ns).max().unwrap_or(0);
     let stopped = threads.iter().any(|thread| !thread.complete);
     let whole = Duration::from_nanoseconds(closed_ns.saturating_sub(opened_ns));
-    let (mut tally, mut series) = (WindowCounts::default(), None);
+    let mut tally = WindowCounts::default();
+    let mut series = None;
     let mut errors = RequestErrors::default();
     for thread in threads {
         errors.merge(&thread.errors);

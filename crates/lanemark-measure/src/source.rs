@@ -13,13 +13,11 @@ use crate::error::MeasureError;
 /// Number of requests of a trace that are read in advance.
 const AHEAD: usize = 8192;
 
-/// The requests of one thread.
 pub(crate) enum RequestSource {
     Drawn { accesses: Accesses, schedule: Option<ArrivalSchedule> },
     Trace(TraceSource),
 }
 
-/// The requests of a trace.
 pub(crate) struct TraceSource {
     arrivals: Receiver<TraceArrival>,
     next: Option<TraceArrival>,

@@ -52,7 +52,6 @@ pub(crate) struct ThreadCounts {
     pub(crate) failure: Option<MeasureError>,
 }
 
-/// A request that is to be counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedRequest {
     pub(crate) operation: Operation,
@@ -64,7 +63,7 @@ impl WindowCounts {
     /// Creates an empty tally with room for all counts of `test`, so that counting does not allocate memory.
     ///
     /// `open` states whether requests have due times.
-    pub(crate) fn of(test: &Test, open: bool) -> Self {
+    pub(crate) fn for_test(test: &Test, open: bool) -> Self {
         let is_trace = test.is_trace();
         let room = |wanted: bool| wanted.then(|| Box::new(DirectionResult::preallocated()));
         let punctuality = Punctuality {
@@ -188,7 +187,6 @@ pub(crate) fn if_counted(direction: Option<Box<DirectionResult>>) -> Option<Dire
     direction.map(|direction| *direction).filter(|direction| direction.latency.count() > 0)
 }
 
-/// Counts a request in a series.
 pub(crate) fn record(series: &mut SeriesRecorder, at: Duration, request: CountedRequest) {
     if series.is_over(at) {
         series.close(at, None);

@@ -42,7 +42,6 @@ const LOCK_PAUSE: Duration = Duration::from_millis(10);
 /// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `linux/magic.h`: file systems that consist of the page cache.
 const MEMORY_FILE_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// An open target.
 #[derive(Debug)]
 pub struct Target {
     held: HeldTarget,
@@ -112,8 +111,10 @@ impl Target {
         if let (Some(offered), false) =
             (offered, found.as_ref().is_some_and(ResolvedFile::is_device))
         {
-            let (path, offered) = (path.to_owned(), offered.to_owned());
-            return Err(MeasureError::OfferMismatch { path, offered });
+            return Err(MeasureError::OfferMismatch {
+                path: path.to_owned(),
+                offered: offered.to_owned(),
+            });
         }
         let makes_or_is_a_file =
             found.as_ref().is_none_or(|found| found.kind.is_file() || found.kind.is_dir());
@@ -133,8 +134,10 @@ impl Target {
             }
             (Some(found), Some(test)) if found.kind.is_file() => {
                 if named.is_none() {
-                    let (path, test) = (path.to_owned(), test.name.clone());
-                    return Err(MeasureError::Exists { path, test });
+                    return Err(MeasureError::Exists {
+                        path: path.to_owned(),
+                        test: test.name.clone(),
+                    });
                 }
                 Self::overwritten(path, found, layout)?
             }
@@ -146,7 +149,7 @@ impl Target {
             }
         };
         let mut target = target.bypass_page_cache(path, buffered)?;
-        let location = TargetLocation::of(&target);
+        let location = TargetLocation::find(&target);
         (target.file_system, target.block_device) = (location.file_system, location.block_device);
         target.check_alignment(path, &workload.tests)?;
         Ok(target)
@@ -412,8 +415,10 @@ fn check_overwrite(
     if same {
         return Ok(());
     }
-    let (path, overwrite) = (path.to_owned(), (*overwrite).to_owned());
-    Err(MeasureError::OverwriteMismatch { path, overwrite })
+    Err(MeasureError::OverwriteMismatch {
+        path: path.to_owned(),
+        overwrite: (*overwrite).to_owned(),
+    })
 }
 
 /// Opens the file that was found, and fails if another file has replaced it since.

@@ -102,7 +102,8 @@ fn holes_below(name: &str, from: u64, to: u64) -> Option<Warning> {
 
 /// Returns the share of the range from `from` to `to` of a file that was never written.
 fn holes(file: impl AsFd, from: u64, to: u64) -> f64 {
-    let (mut at, mut empty) = (from, 0);
+    let mut at = from;
+    let mut empty = 0;
     while at < to {
         // ENXIO means that no data follows; a file system without support for holes reports data everywhere.
         let data = match rustix::fs::seek(&file, SeekFrom::Data(at)) {
@@ -242,14 +243,16 @@ pub(crate) fn flash_read_least(block: &Path, name: &str) -> Option<Duration> {
 
 /// Returns a warning if individual reads completed faster than flash allows.
 fn without_flash(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warning> {
-    let (test, least) = (taking.test, taking.flash_read_least?);
+    let test = taking.test;
+    let least = taking.flash_read_least?;
     let is_alone = test.queue_depth() == 1 && test.threads == 1;
     let reads = sample.reads.as_ref().filter(|_| is_alone && !test.writes() && taking.direct)?;
     // For sequential requests, drives read ahead.
     if test.is_in_order() || reads.latency.count() == 0 {
         return None;
     }
-    let (read_ns, least_ns) = (reads.latency.mean_ns(), least.as_seconds() * 1e9);
+    let read_ns = reads.latency.mean_ns();
+    let least_ns = least.as_seconds() * 1e9;
     let test = test.name.clone();
     (read_ns < least_ns).then_some(Warning::WithoutFlash { test, read_ns, least_ns })
 }
@@ -304,8 +307,10 @@ fn device_warning(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warn
     let test = taking.test.name.clone();
     // Writes through the page cache reach the device at a different time.
     let is_comparable = taking.direct || !taking.test.writes();
-    let (requested, moved) = (taking.moved.get(), (device.read_bytes + device.written_bytes).get());
-    let (asked_bytes, device_bytes) = (Bytes(requested), Bytes(moved));
+    let requested = taking.moved.get();
+    let moved = (device.read_bytes + device.written_bytes).get();
+    let asked_bytes = Bytes(requested);
+    let device_bytes = Bytes(moved);
     if is_comparable && moved + requested / 10 + BYTES_SMALL / 4 < requested {
         return Some(Warning::NotFromDevice { test, asked_bytes, device_bytes });
     }
@@ -321,7 +326,8 @@ fn device_warning(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warn
 fn rates_of_halves(history: &[(Duration, u64)]) -> Option<(f64, f64)> {
     let counted: Vec<&(Duration, u64)> =
         history.iter().filter(|(at, _)| !at.picoseconds().eq(&0)).collect();
-    let (first, last) = (counted.first()?, counted.last()?);
+    let first = counted.first()?;
+    let last = counted.last()?;
     let length = last.0.saturating_sub(first.0);
     if length < HALVES_FROM {
         return None;

@@ -11,7 +11,6 @@ pub(crate) struct ByteQuota {
     pub(crate) requests: u64,
 }
 
-/// The window in which requests are counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CountingWindow {
     pub(crate) opens_ns: u64,
@@ -50,7 +49,8 @@ impl CountingWindow {
 /// Returns the number of bytes for thread `thread` if the volume is split over all threads of `test` in whole requests.
 pub fn quota(test: &Test, thread: u32) -> u64 {
     let Some(volume) = test.volume else { return u64::MAX };
-    let (block, threads) = (test.block_least().get(), u64::from(test.threads));
+    let block = test.block_least().get();
+    let threads = u64::from(test.threads);
     let requests = volume.get().div_ceil(block);
     (requests / threads + u64::from(u64::from(thread) < requests % threads)) * block
 }

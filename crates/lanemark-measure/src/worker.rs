@@ -87,7 +87,6 @@ pub(crate) struct ThreadProgress {
     pub(crate) bytes: AtomicU64,
 }
 
-/// A thread of a test.
 pub(crate) struct Worker<'a, E, C = Clock> {
     shared: &'a TestState<'a, C>,
     progress: &'a ThreadProgress,
@@ -194,9 +193,9 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
             begun_ns: 0,
             window: CountingWindow::default(),
             rounds: rounds.map(|send| (send, 0)),
-            tally: WindowCounts::of(test, source.is_open()),
+            tally: WindowCounts::for_test(test, source.is_open()),
             source,
-            series: SeriesRecorder::of(test),
+            series: SeriesRecorder::for_test(test),
             complete: true,
             counted_ns: 0,
             level: 0,
@@ -227,7 +226,7 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
                     self.close(self.window.closes_ns.max(self.counted_ns));
                 }
                 if self.window.state == ThreadPhase::Closed {
-                    return Ok(self.ended());
+                    return Ok(self.finish());
                 }
             }
             let timeout = self.timeout(now);
@@ -254,7 +253,7 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
         self.shared.stop.load(Ordering::Relaxed) || self.shared.abort.load(Ordering::Relaxed)
     }
 
-    fn ended(self) -> ThreadCounts {
+    fn finish(self) -> ThreadCounts {
         ThreadCounts {
             tally: self.tally,
             series: self.series,
@@ -334,7 +333,7 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
         let length_ns = self.window.closes_ns - self.window.since_ns;
         send(
             *number,
-            std::mem::replace(&mut self.tally, WindowCounts::of(self.shared.test, self.open)),
+            std::mem::replace(&mut self.tally, WindowCounts::for_test(self.shared.test, self.open)),
         );
         *number += 1;
         self.window.since_ns = self.window.closes_ns;
@@ -452,8 +451,11 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
     }
 
     fn engine_error(&self, source: io::Error) -> MeasureError {
-        let (path, action) = (self.shared.path.to_owned(), "submit requests to");
-        MeasureError::System { path, action, source }
+        MeasureError::System {
+            path: self.shared.path.to_owned(),
+            action: "submit requests to",
+            source,
+        }
     }
 
     /// Returns whether one more request could be counted. The quota does not limit the load during a ramp.

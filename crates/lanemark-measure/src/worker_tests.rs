@@ -167,7 +167,8 @@ fn run_as(
     test.check().unwrap();
     let now = Cell::new(BEGUN);
     let clock = Scripted(&now);
-    let (stop, abort) = (AtomicBool::new(false), AtomicBool::new(false));
+    let stop = AtomicBool::new(false);
+    let abort = AtomicBool::new(false);
     let shared = TestState {
         path: Path::new("device"),
         test,
@@ -205,8 +206,13 @@ fn run_as(
     let worker = Worker::new(&shared, &progress, device, key, source, sent);
     let ended = worker.run(BEGUN).unwrap();
     let elapsed_ns = ended.closed_ns - BEGUN - test.ramp.nanoseconds();
-    let (aborted, over_ns) = (abort.load(Ordering::Relaxed), now.get());
-    Done { ended, rounds: rounds.into_inner(), elapsed_ns, aborted, over_ns }
+    Done {
+        ended,
+        rounds: rounds.into_inner(),
+        elapsed_ns,
+        aborted: abort.load(Ordering::Relaxed),
+        over_ns: now.get(),
+    }
 }
 
 /// Returns the minimum, mean and maximum latency in ns, which the histogram keeps exactly.

@@ -20,9 +20,10 @@ const MIB: usize = 1 << 20;
 #[test]
 fn an_offered_device_is_written_inside_the_span_and_cannot_be_mounted_meanwhile() {
     let before = content(4 * MIB);
-    let Some(device) = LoopDevice::holding(&before, false) else { return };
+    let Some(device) = LoopDevice::with_content(&before, false) else { return };
     let test = Test { offset: Bytes::mebi(1), ..write() };
-    let (workload, stop) = (workload([test.clone()]), AtomicBool::new(false));
+    let workload = workload([test.clone()]);
+    let stop = AtomicBool::new(false);
     let offered = Some(device.node());
     let run = Bench { offered, ..Bench::new(device.node(), &workload, 3, &stop) };
     let mut claimed = Vec::new();

@@ -29,7 +29,7 @@ struct LoopDevice {
 
 impl LoopDevice {
     /// Returns a device with the content `bytes`, or `None` if the user is not permitted to create a loop device.
-    fn holding(bytes: &[u8]) -> Option<Self> {
+    fn with_content(bytes: &[u8]) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("medium"), bytes).unwrap();
         let node = attach(&folder.path().join("medium"))?;
@@ -38,7 +38,7 @@ impl LoopDevice {
 
     /// Returns a device with an ext4 file system.
     fn with_file_system() -> Option<Self> {
-        let device = Self::holding(&vec![0; 16 * MIB])?;
+        let device = Self::with_content(&vec![0; 16 * MIB])?;
         tool_or_skip("mkfs.ext4", &["-q", "-F", text(&device.node)]).map(|_| device)
     }
 
@@ -84,7 +84,8 @@ fn tool(name: &str, arguments: &[&str]) -> bool {
 }
 
 fn bench(path: &Path, test: Test, offered: Option<&Path>) -> Result<MeasureOutcome, MeasureError> {
-    let (workload, stop) = (workload([test]), AtomicBool::new(false));
+    let workload = workload([test]);
+    let stop = AtomicBool::new(false);
     let bench = Bench { offered, ..Bench::new(path, &workload, 3, &stop) };
     bench.run(&mut |_| ())
 }
@@ -125,7 +126,8 @@ fn a_mounted_device_is_refused_by_every_name() {
     // A second node refers to the same device.
     let stat = rustix::fs::stat(&device.node).unwrap();
     let node = device.folder.path().join("node");
-    let (kind, mode) = (rustix::fs::FileType::BlockDevice, rustix::fs::Mode::RUSR);
+    let kind = rustix::fs::FileType::BlockDevice;
+    let mode = rustix::fs::Mode::RUSR;
     rustix::fs::mknodat(rustix::fs::CWD, &node, kind, mode, stat.st_rdev).unwrap();
     is_in_use(&node, "is mounted on");
     // Another loop device uses the same medium.
@@ -146,7 +148,7 @@ fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() 
         disk[entry + 12..entry + 16].copy_from_slice(&(16u32 * 2048).to_le_bytes());
     }
     disk[510..512].copy_from_slice(&[0x55, 0xaa]);
-    let Some(device) = LoopDevice::holding(&disk) else { return };
+    let Some(device) = LoopDevice::with_content(&disk) else { return };
     let part = |number: &str| PathBuf::from(format!("{}p{number}", text(&device.node)));
     // If the kernel cannot read this kind of table, the test reports this.
     for (number, first) in [("1", "2048"), ("2", "40960")] {
@@ -173,7 +175,7 @@ fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() 
 
 #[test]
 fn a_swap_device_is_refused() {
-    let Some(device) = LoopDevice::holding(&vec![0; 16 * MIB]) else { return };
+    let Some(device) = LoopDevice::with_content(&vec![0; 16 * MIB]) else { return };
     if !tool("mkswap", &[text(&device.node)]) || !tool("swapon", &[text(&device.node)]) {
         skipped("no swap on loop devices here");
         return;
@@ -186,7 +188,7 @@ fn a_swap_device_is_refused() {
 
 #[test]
 fn the_medium_of_a_loop_device_is_refused() {
-    let Some(under) = LoopDevice::holding(&content(4 * MIB)) else { return };
+    let Some(under) = LoopDevice::with_content(&content(4 * MIB)) else { return };
     let Some(over) = attach(&under.node) else { return };
     let before = under.bytes();
     is_in_use(&under.node, "is the medium of");
@@ -233,7 +235,7 @@ fn raid_member() -> Vec<u8> {
 fn foreign_content_of_a_device_is_named_and_kept_unless_it_is_offered() {
     let ext4 = || LoopDevice::with_file_system().map(|device| device.bytes());
     let swap = || {
-        let device = LoopDevice::holding(&vec![0; 4 * MIB])?;
+        let device = LoopDevice::with_content(&vec![0; 4 * MIB])?;
         tool("mkswap", &[text(&device.node)]).then(|| device.bytes())
     };
     let cases = [
@@ -244,7 +246,7 @@ fn foreign_content_of_a_device_is_named_and_kept_unless_it_is_offered() {
     ];
     for (kind, bytes) in cases {
         let Some(bytes) = bytes else { continue };
-        let Some(device) = LoopDevice::holding(&bytes) else { return };
+        let Some(device) = LoopDevice::with_content(&bytes) else { return };
         let error = bench(&device.node, write(), None).unwrap_err();
         assert!(matches!(error, MeasureError::DeviceNotOffered { .. }), "{error}");
         assert!(error.to_string().contains(&format!("holds {kind}")), "{kind}: {error}");
@@ -271,8 +273,9 @@ fn a_file_is_not_offered_as_a_device() {
 
 #[test]
 fn a_device_is_purged_and_written_twice_over_on_request() {
-    let Some(device) = LoopDevice::holding(&content(4 * MIB)) else { return };
-    let (workload, stop) = (workload([write()]), AtomicBool::new(false));
+    let Some(device) = LoopDevice::with_content(&content(4 * MIB)) else { return };
+    let workload = workload([write()]);
+    let stop = AtomicBool::new(false);
     let offered = Some(device.node.as_path());
     let plain = Bench { offered, ..Bench::new(&device.node, &workload, 3, &stop) };
     let mark = device.folder.path().join("purged");

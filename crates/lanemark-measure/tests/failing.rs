@@ -29,7 +29,8 @@ fn run(
     settings: MeasureSettings,
     meanwhile: impl FnOnce(),
 ) -> Result<MeasureOutcome, MeasureError> {
-    let (stop, mut meanwhile) = (AtomicBool::new(false), Some(meanwhile));
+    let stop = AtomicBool::new(false);
+    let mut meanwhile = Some(meanwhile);
     let mut bench = Bench::new(path, workload, 42, &stop);
     bench.settings = settings;
     bench.overwrite = workload.tests.iter().any(Test::writes).then_some(path);
@@ -46,7 +47,7 @@ fn going_on() -> MeasureSettings {
 
 /// Returns a 4 MiB device whose second half cannot be read.
 fn half_device() -> Option<LoopDevice> {
-    let device = LoopDevice::holding(&content(4 * MIB), true)?;
+    let device = LoopDevice::with_content(&content(4 * MIB), true)?;
     let medium = File::options().write(true).open(device.medium()).unwrap();
     medium.set_len(2 * MIB as u64).unwrap();
     Some(device)

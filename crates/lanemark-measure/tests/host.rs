@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use lanemark_measure::MeasureError;
 use lanemark_measure::host::{HostFigures, HostProbe, MARK};
 
-fn measured(target: Option<&Path>) -> HostFigures {
+fn measure(target: Option<&Path>) -> HostFigures {
     let stop = AtomicBool::new(false);
     let probe = HostProbe { target, duration: Duration::from_millis(1_500), stop: &stop };
     let mut parts = Vec::new();
@@ -22,7 +22,7 @@ fn measured(target: Option<&Path>) -> HostFigures {
 #[test]
 fn a_host_without_a_target_has_no_driver() {
     let begun = Instant::now();
-    let figures = measured(None);
+    let figures = measure(None);
     let taken = begun.elapsed().as_secs_f64();
     assert!((1.4..20.0).contains(&taken), "{taken} s");
     assert_eq!(figures.driver, None);
@@ -46,7 +46,7 @@ fn a_folder_has_a_driver_and_stays_empty() {
         let per_mib = figures.driver.and_then(|driver| driver.per_mib);
         per_mib.is_some_and(|time| time.value >= 1e3)
     };
-    let mut attempts = (0..3).map(|_| measured(Some(folder.path())));
+    let mut attempts = (0..3).map(|_| measure(Some(folder.path())));
     let figures = attempts.find(has_length).expect("a MiB takes longer in one of three attempts");
     let driver = figures.driver.unwrap();
     assert!((50.0..1e6).contains(&driver.time.value), "{driver:?}");

@@ -17,10 +17,7 @@ use workloads::{read, workload, write};
 
 const MS: Duration = Duration::from_microseconds(1000);
 
-fn measured(
-    workload: &Workload,
-    settings: MeasureSettings,
-) -> Result<MeasureOutcome, MeasureError> {
+fn measure(workload: &Workload, settings: MeasureSettings) -> Result<MeasureOutcome, MeasureError> {
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
     let path = folder.path();
@@ -38,7 +35,7 @@ fn measured(
 }
 
 fn sample(test: Test, settings: MeasureSettings) -> Sample {
-    measured(&workload([test]), settings).unwrap().tests[0].samples[0].clone()
+    measure(&workload([test]), settings).unwrap().tests[0].samples[0].clone()
 }
 
 fn timed(test: Test, ms: u64) -> Test {
@@ -79,7 +76,8 @@ fn waiting_for_an_overloaded_target_counts_as_latency() {
     let open = sample(test.clone(), MeasureSettings::default());
     let closed =
         sample(test.with(|requests| requests.load = Load::Closed), MeasureSettings::default());
-    let (open_ns, closed_ns) = (open.latency().mean_ns(), closed.latency().mean_ns());
+    let open_ns = open.latency().mean_ns();
+    let closed_ns = closed.latency().mean_ns();
     assert!(
         open_ns > 20.0 * closed_ns,
         "{open_ns} ns in an open loop, {closed_ns} in a closed one"
@@ -171,7 +169,7 @@ fn rounds_end_when_they_are_steady_or_there_are_too_many() {
     let rounds = Some(RoundSettings { length: MS * 60, tracked: TrackedFigure::Iops });
     let test = Test { rounds, volume: None, duration: None, threads: 2, ..read() };
     let workload = workload([test]);
-    let outcome = measured(&workload, MeasureSettings::default()).unwrap();
+    let outcome = measure(&workload, MeasureSettings::default()).unwrap();
     let sample = &outcome.tests[0].samples[0];
     let steady = sample.steady.as_ref().unwrap();
     assert!((5..=ROUNDS_MAX).contains(&steady.rounds.len()) && sample.complete);
@@ -204,14 +202,14 @@ fn a_series_holds_every_request_of_every_thread() {
 fn every_engine_performs_its_requests_and_the_null_engine_none() {
     for (_, engine) in EngineKind::ALL {
         let outcome =
-            measured(&workload([write().with(|requests| requests.queue_depth = 1)]), with(engine))
+            measure(&workload([write().with(|requests| requests.queue_depth = 1)]), with(engine))
                 .unwrap();
         let sample = &outcome.tests[0].samples[0];
         assert_eq!(outcome.target.engine, engine.name());
         assert_eq!(sample.bytes(), write().volume.unwrap());
     }
     let deep = read().with(|requests| requests.queue_depth = 2);
-    let error = measured(&workload([deep]), with(EngineKind::Synchronous)).unwrap_err();
+    let error = measure(&workload([deep]), with(EngineKind::Synchronous)).unwrap_err();
     assert!(matches!(error, MeasureError::QueueDepth { most: 1, .. }), "{error}");
     assert!(error.hint().unwrap().contains("io_uring"));
 }

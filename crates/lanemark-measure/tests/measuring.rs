@@ -249,7 +249,9 @@ fn the_caller_hears_of_layout_progress_and_each_test() {
     let workload = workload([timed(read(), 500), write()]);
     let stop = AtomicBool::new(false);
     let bench = Bench::new(folder.path(), &workload, 1, &stop);
-    let (mut laid_out, mut running, mut ended) = (Bytes::ZERO, Vec::new(), Vec::new());
+    let mut laid_out = Bytes::ZERO;
+    let mut running = Vec::new();
+    let mut ended = Vec::new();
     let outcome = bench
         .run(&mut |event| match event {
             Event::LayingOut { done, total } => {

@@ -25,7 +25,8 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 /// Returns a folder with a 2 MiB file, the path of the file, and its content.
 fn folder_with_file() -> (tempfile::TempDir, PathBuf, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
-    let (path, content) = (folder.path().join("precious"), content(2 << 20));
+    let path = folder.path().join("precious");
+    let content = content(2 << 20);
     fs::write(&path, &content).unwrap();
     (folder, path, content)
 }
@@ -45,7 +46,8 @@ fn a_missing_target_is_created_and_removed() {
 #[test]
 fn a_folder_gets_a_file_of_its_own_and_keeps_the_others() {
     let (folder, path, before) = folder_with_file();
-    let (workload, stop) = (workload([write()]), AtomicBool::new(false));
+    let workload = workload([write()]);
+    let stop = AtomicBool::new(false);
     let bench = Bench::new(folder.path(), &workload, 1, &stop);
     let mut names = Vec::new();
     let outcome = bench.run(&mut |_| names = entries(folder.path())).unwrap();
@@ -101,7 +103,8 @@ fn a_file_that_may_be_overwritten_grows_where_it_is_too_small() {
 #[test]
 fn another_name_of_the_same_file_may_stand_for_it() {
     let (folder, path, _) = folder_with_file();
-    let (link, hard) = (folder.path().join("link"), folder.path().join("hard"));
+    let link = folder.path().join("link");
+    let hard = folder.path().join("hard");
     symlink(&path, &link).unwrap();
     fs::hard_link(&path, &hard).unwrap();
     for other in [&link, &hard] {
@@ -150,7 +153,8 @@ fn a_file_under_a_loop_device_is_not_overwritten() {
 #[test]
 fn nothing_is_created_through_a_link() {
     let folder = tempfile::tempdir().unwrap();
-    let (link, end) = (folder.path().join("link"), folder.path().join("end"));
+    let link = folder.path().join("link");
+    let end = folder.path().join("end");
     symlink(&end, &link).unwrap();
     let error = run(&link, &workload([write()]), None).unwrap_err();
     assert!(matches!(error, MeasureError::DanglingLink { .. }), "{error}");
@@ -315,7 +319,8 @@ fn after_a_panic_the_file_is_removed_at_once() {
 #[test]
 fn a_target_that_is_not_a_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let (pipe, socket) = (folder.path().join("pipe"), folder.path().join("socket"));
+    let pipe = folder.path().join("pipe");
+    let socket = folder.path().join("socket");
     rustix::fs::mknodat(
         rustix::fs::CWD,
         &pipe,
@@ -341,7 +346,7 @@ fn a_target_that_is_not_a_file_is_refused() {
 #[test]
 fn a_block_device_is_read_and_not_written() {
     // The file is full of data, and belongs to the test.
-    let Some(held) = LoopDevice::holding(&vec![0x5a; 1 << 20], true) else { return };
+    let Some(held) = LoopDevice::with_content(&vec![0x5a; 1 << 20], true) else { return };
     let device = held.node();
     for overwrite in [None, Some(device)] {
         let error = run(device, &workload([read(), write()]), overwrite).unwrap_err();

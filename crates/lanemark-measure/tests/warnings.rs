@@ -25,11 +25,12 @@ fn wide(test: Test) -> Test {
 }
 
 fn bench(path: &Path, test: Test, settings: MeasureSettings) -> MeasureOutcome {
-    let (workload, stop) = (workload([test]), AtomicBool::new(false));
+    let workload = workload([test]);
+    let stop = AtomicBool::new(false);
     Bench { settings, ..Bench::new(path, &workload, 5, &stop) }.run(&mut |_| ()).unwrap()
 }
 
-fn has(outcome: &MeasureOutcome, wanted: fn(&Warning) -> bool) -> bool {
+fn has_warning(outcome: &MeasureOutcome, wanted: fn(&Warning) -> bool) -> bool {
     outcome.warnings.iter().any(wanted)
 }
 
@@ -39,7 +40,7 @@ fn tmpfs() -> Option<Mounted> {
 
 /// Returns a loop device over a file with `SPAN` bytes of data.
 fn loop_device(direct: bool) -> Option<LoopDevice> {
-    LoopDevice::holding(&vec![7; SPAN.get() as usize], direct)
+    LoopDevice::with_content(&vec![7; SPAN.get() as usize], direct)
 }
 
 #[test]
@@ -47,13 +48,21 @@ fn requests_that_the_kernel_hands_to_its_threads_are_reported_and_their_time_cou
     let Some(tmpfs) = tmpfs() else { return };
     let test = timed(wide(read().with(|requests| requests.queue_depth = 16)), 300);
     let outcome = bench(tmpfs.path(), test, MeasureSettings::default());
-    assert!(has(&outcome, |w| matches!(w, Warning::Punted { .. })), "{:?}", outcome.warnings);
+    assert!(
+        has_warning(&outcome, |w| matches!(w, Warning::Punted { .. })),
+        "{:?}",
+        outcome.warnings
+    );
     let sample = &outcome.tests[0].samples[0];
     let cpu = sample.cpu.unwrap();
     assert!(cpu.system_ns_per_request > 0.0 && sample.evidence.as_ref().unwrap().punted > Some(0));
     let folder = tempfile::tempdir().unwrap();
     let outcome = bench(folder.path(), timed(wide(read()), 300), MeasureSettings::default());
-    assert!(!has(&outcome, |w| matches!(w, Warning::Punted { .. })), "{:?}", outcome.warnings);
+    assert!(
+        !has_warning(&outcome, |w| matches!(w, Warning::Punted { .. })),
+        "{:?}",
+        outcome.warnings
+    );
 }
 
 #[test]
@@ -72,12 +81,18 @@ fn a_file_that_was_never_written_raises_a_warning() {
     assert_eq!(share, Some(0.75), "{:?}", outcome.warnings);
     // The layout of the run does not leave holes.
     let outcome = bench(folder.path(), timed(wide(read()), 200), MeasureSettings::default());
-    assert!(!has(&outcome, |w| matches!(w, Warning::Holes { .. })), "{:?}", outcome.warnings);
+    assert!(
+        !has_warning(&outcome, |w| matches!(w, Warning::Holes { .. })),
+        "{:?}",
+        outcome.warnings
+    );
 }
 
 #[test]
 fn an_answer_from_the_page_cache_raises_a_warning() {
-    let Some(device) = LoopDevice::holding(&vec![0; 2 * SPAN.get() as usize], true) else { return };
+    let Some(device) = LoopDevice::with_content(&vec![0; 2 * SPAN.get() as usize], true) else {
+        return;
+    };
     let Some(mounted) = Mounted::ext4(device.node()) else { return };
     let path = mounted.path().join("cached");
     fs::write(&path, vec![3u8; SPAN.get() as usize]).unwrap();
@@ -88,10 +103,10 @@ fn an_answer_from_the_page_cache_raises_a_warning() {
     );
     let outcome = bench(&path, test, settings);
     let is_cached = |w: &Warning| matches!(w, Warning::NotFromDevice { .. });
-    assert!(has(&outcome, is_cached), "{:?}", outcome.warnings);
-    assert!(has(&outcome, |w| matches!(w, Warning::PageCache { .. })));
+    assert!(has_warning(&outcome, is_cached), "{:?}", outcome.warnings);
+    assert!(has_warning(&outcome, |w| matches!(w, Warning::PageCache { .. })));
     let direct = bench(&path, timed(wide(read()), 300), MeasureSettings::default());
-    assert!(!has(&direct, is_cached), "{:?}", direct.warnings);
+    assert!(!has_warning(&direct, is_cached), "{:?}", direct.warnings);
 }
 
 #[test]
@@ -130,9 +145,17 @@ fn another_user_of_the_device_raises_a_warning() {
         over.store(true, Ordering::Relaxed);
         outcome
     });
-    assert!(has(&outcome, |w| matches!(w, Warning::OtherUse { .. })), "{:?}", outcome.warnings);
+    assert!(
+        has_warning(&outcome, |w| matches!(w, Warning::OtherUse { .. })),
+        "{:?}",
+        outcome.warnings
+    );
     let alone = bench(device.node(), timed(wide(read()), 300), MeasureSettings::default());
-    assert!(!has(&alone, |w| matches!(w, Warning::OtherUse { .. })), "{:?}", alone.warnings);
+    assert!(
+        !has_warning(&alone, |w| matches!(w, Warning::OtherUse { .. })),
+        "{:?}",
+        alone.warnings
+    );
 }
 
 #[test]
@@ -143,7 +166,7 @@ fn a_thread_without_time_left_raises_a_warning() {
     let test = timed(wide(read().with(|requests| requests.queue_depth = 1)), 500);
     let outcome = bench(tmpfs.path(), test, settings);
     let busiest = outcome.tests[0].samples[0].evidence.as_ref().unwrap().threads.unwrap().busiest;
-    let is_reported = has(&outcome, |w| matches!(w, Warning::GeneratorBound { .. }));
+    let is_reported = has_warning(&outcome, |w| matches!(w, Warning::GeneratorBound { .. }));
     // On a busy machine, a whole core may not be available to the thread.
     assert_eq!(is_reported, busiest > 0.9, "{:?}", outcome.warnings);
     let think = Duration::from_microseconds(2000);
@@ -155,7 +178,7 @@ fn a_thread_without_time_left_raises_a_warning() {
         500,
     );
     let outcome = bench(tmpfs.path(), resting, settings);
-    assert!(!has(&outcome, |w| matches!(w, Warning::GeneratorBound { .. })));
+    assert!(!has_warning(&outcome, |w| matches!(w, Warning::GeneratorBound { .. })));
 }
 
 #[test]
@@ -170,7 +193,7 @@ fn an_open_loop_that_is_held_back_raises_a_warning() {
         300,
     );
     let outcome = bench(folder.path(), test, MeasureSettings::default());
-    assert!(has(&outcome, |w| matches!(w, Warning::Late { .. })), "{:?}", outcome.warnings);
+    assert!(has_warning(&outcome, |w| matches!(w, Warning::Late { .. })), "{:?}", outcome.warnings);
 }
 
 #[test]
@@ -186,7 +209,8 @@ fn a_limit_and_a_sample_that_slows_down_raise_warnings() {
     let megabytes = outcome.tests[0].megabytes_per_second();
     assert!(megabytes < 12.0, "{megabytes} MB/s past a limit of 8");
     // The limit is removed in the middle of a sample.
-    let (workload, stop) = (workload([timed(wide(read()), 3000)]), AtomicBool::new(false));
+    let workload = workload([timed(wide(read()), 3000)]);
+    let stop = AtomicBool::new(false);
     let bench = Bench::new(device.node(), &workload, 5, &stop);
     let outcome = bench
         .run(&mut |event| {
@@ -223,7 +247,7 @@ fn a_short_sample_of_a_rate_limited_device_has_its_latency() {
         let outcome = bench(device.node(), test, MeasureSettings::default());
         let (product, latency_ms) = little(&outcome);
         assert!((15.0..=16.8).contains(&product), "{product} of 16 in {milliseconds} ms");
-        let is_reported = has(&outcome, |w| matches!(w, Warning::Unaccounted { .. }));
+        let is_reported = has_warning(&outcome, |w| matches!(w, Warning::Unaccounted { .. }));
         assert!(!is_reported, "{:?}", outcome.warnings);
         latencies.push(latency_ms);
     }
@@ -236,10 +260,12 @@ fn a_stall_at_the_end_of_a_sample_shows() {
     let Some(device) = loop_device(true) else { return };
     let Some(group) = Group::reads_a_second(device.node(), 2000) else { return };
     let test = timed(wide(read().with(|requests| requests.queue_depth = 16)), 500);
-    let (workload, stop) = (workload([test]), AtomicBool::new(false));
+    let workload = workload([test]);
+    let stop = AtomicBool::new(false);
     let (sender, stalled) = std::sync::mpsc::channel();
     let outcome = std::thread::scope(|scope| {
-        let (group, device) = (&group, &device);
+        let group = &group;
+        let device = &device;
         scope.spawn(move || {
             if stalled.recv().is_ok() {
                 std::thread::sleep(std::time::Duration::from_millis(900));
@@ -277,7 +303,7 @@ fn a_ramp_is_no_other_user_of_the_device() {
     for test in [short, Test { ramp, ..beside }] {
         let outcome = bench(device.node(), test, MeasureSettings::default());
         assert!(
-            !has(&outcome, |w| matches!(w, Warning::OtherUse { .. })),
+            !has_warning(&outcome, |w| matches!(w, Warning::OtherUse { .. })),
             "{:?}",
             outcome.warnings
         );
@@ -295,7 +321,11 @@ fn a_device_over_a_file_that_was_never_written_raises_a_warning() {
     assert_eq!(reported, Some((1.0, Some(device.medium().display().to_string()))));
     let Some(full) = loop_device(true) else { return };
     let outcome = bench(full.node(), timed(wide(read()), 200), MeasureSettings::default());
-    assert!(!has(&outcome, |w| matches!(w, Warning::Holes { .. })), "{:?}", outcome.warnings);
+    assert!(
+        !has_warning(&outcome, |w| matches!(w, Warning::Holes { .. })),
+        "{:?}",
+        outcome.warnings
+    );
 }
 
 #[test]
@@ -303,7 +333,11 @@ fn figures_of_the_null_engine_raise_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let settings = MeasureSettings { engine: EngineKind::Null, ..MeasureSettings::default() };
     let outcome = bench(folder.path(), timed(wide(read()), 200), settings);
-    assert!(has(&outcome, |w| matches!(w, Warning::NothingRequested)), "{:?}", outcome.warnings);
+    assert!(
+        has_warning(&outcome, |w| matches!(w, Warning::NothingRequested)),
+        "{:?}",
+        outcome.warnings
+    );
 }
 
 #[test]
@@ -312,7 +346,7 @@ fn a_thread_without_requests_of_its_own_is_not_busy() {
     let test = Test { volume: Some(Bytes::kibi(8)), threads: 8, ..wide(read()) };
     let outcome = bench(folder.path(), test, MeasureSettings::default());
     assert!(
-        !has(&outcome, |w| matches!(w, Warning::GeneratorBound { .. })),
+        !has_warning(&outcome, |w| matches!(w, Warning::GeneratorBound { .. })),
         "{:?}",
         outcome.warnings
     );
@@ -337,7 +371,7 @@ fn processors_that_are_kept_awake_need_no_waking() {
         let sample = &outcome.tests[0].samples[0];
         let used = sample.evidence.as_ref().unwrap().processors.unwrap();
         let wakes = used.wakes.unwrap() / sample.iops();
-        let is_reported = has(&outcome, |w| matches!(w, Warning::Asleep { .. }));
+        let is_reported = has_warning(&outcome, |w| matches!(w, Warning::Asleep { .. }));
         // A physical machine may sleep; a wake-up is slow only under a hypervisor.
         assert!(!is_reported || used.is_virtual && wakes >= 0.5, "{wakes}: {:?}", outcome.warnings);
         wakes

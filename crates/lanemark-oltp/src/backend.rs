@@ -10,7 +10,6 @@ use crate::schemes::DATA_VERSION;
 use crate::session::Connection;
 use crate::value::Row;
 
-/// The contents of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatabaseContents {
     /// The database does not contain tables.
@@ -24,11 +23,8 @@ pub enum DatabaseContents {
 /// The data that Lanemark loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadedData {
-    /// Version of the data.
     pub version: i64,
-    /// Scale of the data.
     pub scale: Scale,
-    /// Number of loaded warehouses.
     pub warehouses: i64,
     /// Whether all parts are loaded.
     pub complete: bool,
@@ -65,8 +61,7 @@ pub(crate) trait Backend: Send + Sync {
     /// Connects to the database; creates it first if `create` is set and it does not exist.
     fn open(&self, create: bool) -> Result<Box<dyn Connection>, OltpError>;
 
-    /// Returns the contents of the database.
-    fn holding(&self) -> Result<DatabaseContents, OltpError>;
+    fn examine_contents(&self) -> Result<DatabaseContents, OltpError>;
 
     /// Removes the contents, regardless of the program that created them.
     fn remove(&self) -> Result<(), OltpError>;
@@ -117,7 +112,6 @@ pub(crate) trait Backend: Send + Sync {
         self.cache_and_data().map_or(0, |(_, data)| data)
     }
 
-    /// Returns the observer of the database for a run.
     fn observe(&self) -> Result<Box<dyn DatabaseObserver>, OltpError> {
         Ok(Box::new(TransactionCounter(self.open(false)?)))
     }
@@ -149,7 +143,7 @@ pub(crate) trait Backend: Send + Sync {
     /// # Errors
     /// Returns an error if the data is absent, is incomplete or has a different version.
     fn loaded(&self) -> Result<LoadedData, OltpError> {
-        match self.holding()? {
+        match self.examine_contents()? {
             DatabaseContents::Ours(loaded) if loaded.version != DATA_VERSION => {
                 Err(OltpError::Version { database: self.name(), found: loaded.version })
             }
@@ -179,10 +173,12 @@ pub(crate) fn judged_contents(
     tables: &str,
 ) -> Result<DatabaseContents, OltpError> {
     let rows = connection.rows(tables)?;
-    Ok(match rows.iter().any(|row| row[0].text() == "lanemark_oltp") {
-        true => read_loaded(connection).map_or(DatabaseContents::Foreign, DatabaseContents::Ours),
-        false if rows.is_empty() => DatabaseContents::Nothing,
-        false => DatabaseContents::Foreign,
+    Ok(if rows.iter().any(|row| row[0].text() == "lanemark_oltp") {
+        read_loaded(connection).map_or(DatabaseContents::Foreign, DatabaseContents::Ours)
+    } else if rows.is_empty() {
+        DatabaseContents::Nothing
+    } else {
+        DatabaseContents::Foreign
     })
 }
 

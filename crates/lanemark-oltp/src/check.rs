@@ -11,7 +11,6 @@ use crate::schema::Table;
 use crate::session::Connection;
 use crate::value::Value;
 
-/// The source of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConditionSource {
     /// A subclause of the specification's clause 3.3.2: its last number, from 1 to 12.
@@ -29,12 +28,9 @@ impl std::fmt::Display for ConditionSource {
     }
 }
 
-/// The result of one condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConditionResult {
-    /// Source of the condition.
     pub source: ConditionSource,
-    /// The condition as text.
     pub text: &'static str,
     /// Number of rows, warehouses, districts, orders or customers that violate the condition or are missing.
     pub broken: i64,

@@ -7,12 +7,9 @@ use crate::schema::Table;
 use crate::session::Connection;
 use crate::value::Value;
 
-/// The hashed contents of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableHash {
-    /// The table.
     pub table: Table,
-    /// Number of rows.
     pub rows: u64,
     /// Sum of the rows' hashes.
     pub hash: u64,

@@ -17,7 +17,6 @@ use crate::secrets::without_password;
 use crate::session::Connection;
 use crate::sqlite::SqliteFile;
 
-/// A database and its name.
 #[derive(Clone)]
 pub struct Database(Arc<dyn Backend>);
 
@@ -52,7 +51,6 @@ impl fmt::Debug for Database {
 }
 
 impl Database {
-    /// Returns the database in an SQLite file.
     pub fn sqlite(path: impl Into<PathBuf>) -> Self {
         Self(Arc::new(SqliteFile(path.into())))
     }
@@ -81,9 +79,8 @@ impl Database {
         if procedures { self.0.open_procedures() } else { self.connect() }
     }
 
-    /// Returns the contents of the database.
-    pub fn holding(&self) -> Result<DatabaseContents, OltpError> {
-        self.0.holding()
+    pub fn examine_contents(&self) -> Result<DatabaseContents, OltpError> {
+        self.0.examine_contents()
     }
 
     /// Returns the loaded data.
@@ -115,7 +112,8 @@ impl Database {
     /// Finishes a load after all rows are present: creates keys and indexes, and marks the load as complete.
     pub(crate) fn finish(&self, connection: &mut dyn Connection) -> Result<(), OltpError> {
         let complete = "UPDATE lanemark_oltp SET value = 1 WHERE \"key\" = 'complete';\nCOMMIT;\n";
-        let (keys, analysis) = (self.0.keys(), self.0.analysis());
+        let keys = self.0.keys();
+        let analysis = self.0.analysis();
         connection.script(&format!("BEGIN;\n{keys}{complete}{analysis}"))
     }
 
@@ -126,8 +124,7 @@ impl Database {
         match given.filter(|&given| given != name && given != full_name) {
             None => Ok(()),
             Some(given) => {
-                let (given, name) = (given.to_owned(), name.to_owned());
-                Err(OltpError::OverwriteMismatch { given, name })
+                Err(OltpError::OverwriteMismatch { given: given.to_owned(), name: name.to_owned() })
             }
         }
     }

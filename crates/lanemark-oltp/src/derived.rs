@@ -32,7 +32,6 @@ const WAREHOUSE: u64 = 100_000_000;
 /// Size of the part of the span that the log overwrites cyclically.
 const LOG_AREA: u64 = 1 << 30;
 
-/// Sums over all repeats.
 #[derive(Default)]
 struct RepeatSums {
     transactions: u64,
@@ -135,7 +134,8 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let record = wal_bytes.div_ceil(sums.changing).max(1);
     // If a database does not count its log writes, one write per commit is assumed.
     let log_writes = sums.wal_writes.unwrap_or(sums.changing).min(sums.writes);
-    let (reads, writes) = (each(sums.reads), each(sums.writes - log_writes));
+    let reads = each(sums.reads);
+    let writes = each(sums.writes - log_writes);
     let flushes = sums.flushes > 0;
     let processor_us = sums.processor_s * 1e6 / all;
     let cycle_us = f64::from(users) * sums.seconds * 1e6 / all;
@@ -152,9 +152,10 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let holding = found.storage + found.processor;
     let locks = if holding > 0 { found.locks as f64 / holding as f64 } else { 0.0 };
     let write_us = mean_us(sums.write_s, sums.writes);
-    let awaited = match write_us > 0.0 {
-        true => (cycle_us * part(found.page_writes) / write_us).min(writes),
-        false => 0.0,
+    let awaited = if write_us > 0.0 {
+        (cycle_us * part(found.page_writes) / write_us).min(writes)
+    } else {
+        0.0
     };
     let elsewhere_us = (cycle_us - processor_us - storage_us - locks_us).max(0.0);
     let data =

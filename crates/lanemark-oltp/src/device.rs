@@ -16,15 +16,11 @@ const SECTOR: u64 = 512;
 pub struct DeviceWork {
     /// The kernel's name of the device.
     pub device: String,
-    /// Number of reads.
     pub reads: u64,
-    /// Bytes read.
     pub read_bytes: u64,
     /// Total time of all reads.
     pub read_ms: u64,
-    /// Number of writes.
     pub writes: u64,
-    /// Bytes written.
     pub write_bytes: u64,
     /// Total time of all writes.
     pub write_ms: u64,
@@ -80,7 +76,8 @@ impl BlockDevice {
     /// Returns the device that stores `path`, if there is exactly one.
     pub(crate) fn containing(path: &Path) -> Option<Self> {
         let number = path.metadata().ok()?.dev();
-        let (major, minor) = (rdev_major(number), rdev_minor(number));
+        let major = rdev_major(number);
+        let minor = rdev_minor(number);
         let folder = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
         let name = folder.canonicalize().ok()?.file_name()?.to_str()?.to_owned();
         Some(Self { name, counters: folder.join("stat") })

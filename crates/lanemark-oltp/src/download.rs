@@ -151,14 +151,13 @@ fn output_of(command: &mut Command) -> Result<String, OltpError> {
         Err(error) => return Err(failed(&what, error.to_string())),
         Ok(output) => output,
     };
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => {
-            let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            let message =
-                if message.is_empty() { format!("{what}: {}", output.status) } else { message };
-            Err(failed(&what, message))
-        }
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let message =
+            if message.is_empty() { format!("{what}: {}", output.status) } else { message };
+        Err(failed(&what, message))
     }
 }
 

@@ -11,7 +11,6 @@ pub enum OltpError {
     Bound {
         /// Name of the number.
         what: &'static str,
-        /// Value of the number.
         value: i64,
         /// Smallest accepted value.
         min: i64,
@@ -49,7 +48,6 @@ pub enum OltpError {
     /// The account or the permissions of the file do not allow this.
     #[error("{database}: permission denied: {reason}")]
     Rights {
-        /// The database.
         database: String,
         /// The server's message.
         reason: String,
@@ -60,7 +58,6 @@ pub enum OltpError {
     /// A database that Lanemark loaded with other settings.
     #[error("{database} contains {found}, not {wanted}")]
     Different {
-        /// The database.
         database: String,
         /// Settings of the existing data.
         found: String,
@@ -70,7 +67,6 @@ pub enum OltpError {
     /// `--overwrite` names a different database.
     #[error("--overwrite {given}: the database is {name}")]
     OverwriteMismatch {
-        /// The given name.
         given: String,
         /// The database's name.
         name: String,
@@ -84,7 +80,6 @@ pub enum OltpError {
     /// An interrupted load.
     #[error("{database}: loading is not complete: {loaded} of {warehouses} warehouses are loaded")]
     Incomplete {
-        /// The database.
         database: String,
         /// Number of loaded warehouses.
         loaded: i64,
@@ -96,19 +91,13 @@ pub enum OltpError {
         "{database} contains data of version {found}, but this program reads version {DATA_VERSION}"
     )]
     Version {
-        /// The database.
         database: String,
         /// Version of the data.
         found: i64,
     },
     /// There are more users than terminals.
     #[error("{users} users require {} warehouses (one per ten users), but the database contains {warehouses}", (users + 9) / 10)]
-    Users {
-        /// Requested users.
-        users: i64,
-        /// Number of warehouses.
-        warehouses: i64,
-    },
+    Users { users: i64, warehouses: i64 },
     /// The database, or this version of it, does not support the requested feature.
     #[error("{what}: {reason}")]
     Lacks {
@@ -126,7 +115,6 @@ pub enum OltpError {
         *.needed as f64 / 1e9, *.free as f64 / 1e9, below.display()
     )]
     NoRoom {
-        /// The database.
         database: String,
         /// Bytes that the load needs, including the log.
         needed: u64,

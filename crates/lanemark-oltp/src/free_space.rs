@@ -51,7 +51,7 @@ pub(crate) struct DataFolder {
 
 impl DataFolder {
     /// Queries the path of a database's data.
-    pub(crate) fn of(database: &Database) -> Self {
+    pub(crate) fn query(database: &Database) -> Self {
         Self { name: database.name(), path: database.data_path() }
     }
 
@@ -85,7 +85,9 @@ struct FreeSpace {
 impl FreeSpace {
     fn words(&self) -> String {
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-        let (free, size, below) = (mib(self.free), mib(self.size), self.below.display());
+        let free = mib(self.free);
+        let size = mib(self.size);
+        let below = self.below.display();
         format!("{free:.1} of {size:.1} MiB are free in the file system of {below}")
     }
 }
@@ -96,8 +98,11 @@ fn free_space_at(path: &Path) -> Option<FreeSpace> {
     let existing_ancestor = path.ancestors().chain(here).find(|ancestor| ancestor.exists())?;
     // A file system without a size (such as some file systems in memory or on networks) does not report free space.
     let found = rustix::fs::statvfs(existing_ancestor).ok().filter(|space| space.f_blocks > 0)?;
-    let (free, size) = (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize);
-    Some(FreeSpace { below: existing_ancestor.to_owned(), free, size })
+    Some(FreeSpace {
+        below: existing_ancestor.to_owned(),
+        free: found.f_bavail * found.f_frsize,
+        size: found.f_blocks * found.f_frsize,
+    })
 }
 
 #[cfg(test)]
@@ -117,7 +122,7 @@ mod tests {
     #[test]
     fn only_errors_of_a_full_file_system_are_reported_as_full() {
         let folder = tempfile::tempdir().unwrap();
-        let room = DataFolder::of(&Database::sqlite(folder.path().join("absent.db")));
+        let room = DataFolder::query(&Database::sqlite(folder.path().join("absent.db")));
         let message =
             room.explain(OltpError::Full("database or disk is full".to_owned())).to_string();
         for part in ["absent.db: database or disk is full", "MiB are free in", "no space is left"] {

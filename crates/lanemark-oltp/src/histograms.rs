@@ -13,13 +13,11 @@ use lanemark_schema::result::TransactionKindFigures;
 /// Number of transactions that a user collects before it adds them to the shared histograms.
 const NOTES: usize = 128;
 
-/// The ended transactions of all users.
 #[derive(Default)]
 pub(crate) struct SharedHistograms {
     uses: Mutex<BTreeMap<TransactionKind, TransactionKindFigures>>,
 }
 
-/// A transaction that has ended.
 pub(crate) struct EndedTransaction {
     pub(crate) kind: TransactionKind,
     pub(crate) rolled_back: bool,
@@ -47,7 +45,6 @@ impl SharedHistograms {
 }
 
 impl TransactionLog<'_> {
-    /// Records a transaction.
     pub(crate) fn add(&mut self, ended: EndedTransaction) {
         self.ended.push(ended);
         if self.ended.len() >= NOTES {
@@ -85,13 +82,11 @@ mod tests {
                 scope.spawn(|| {
                     let mut notes = all.notes();
                     for micros in 0..1_000 {
-                        let (kind, latency) =
-                            (TransactionKind::Payment, Duration::from_micros(micros));
                         notes.add(EndedTransaction {
-                            kind,
+                            kind: TransactionKind::Payment,
                             rolled_back: micros < 10,
                             retries: 2,
-                            latency,
+                            latency: Duration::from_micros(micros),
                         });
                     }
                 });

@@ -16,18 +16,15 @@ const STREAM: u32 = 100;
 /// The key that selects the customer of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CustomerKey {
-    /// The customer's number.
     Number(i64),
     /// The customer's last name, which selects the middle customer with that name.
     LastName(String),
 }
 
-/// A line of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OrderLine {
     /// The warehouse that supplies the item.
     pub supply_warehouse: i64,
-    /// Number of the item.
     pub item: i64,
     /// Quantity of the item, from 1 to 10.
     pub quantity: i64,
@@ -40,7 +37,6 @@ pub struct NewOrder {
     pub warehouse: i64,
     /// The customer's district.
     pub district: i64,
-    /// Number of the customer.
     pub customer: i64,
     /// The 5 to 15 lines of the order.
     pub lines: Vec<OrderLine>,
@@ -48,18 +44,14 @@ pub struct NewOrder {
     pub at_ms: i64,
 }
 
-/// A payment by a customer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payment {
     /// The terminal's warehouse.
     pub warehouse: i64,
-    /// District of the payment.
     pub district: i64,
     /// The customer's warehouse; in 15 of 100 cases a different warehouse.
     pub customer_warehouse: i64,
-    /// The customer's district.
     pub customer_district: i64,
-    /// The customer.
     pub customer: CustomerKey,
     /// Amount of the payment, in cents.
     pub amount: i64,
@@ -74,7 +66,6 @@ pub struct OrderStatus {
     pub warehouse: i64,
     /// The customer's district.
     pub district: i64,
-    /// The customer.
     pub customer: CustomerKey,
 }
 
@@ -122,7 +113,7 @@ impl Inputs {
     ) -> Self {
         Self {
             rng: Rng::new(StreamKey { seed, test: STREAM, repeat, thread: user }),
-            constants: NurandConstants::of(scale.seed),
+            constants: NurandConstants::from_seed(scale.seed),
             profile,
             warehouse: i64::from(user) % scale.warehouses + 1,
             district: i64::from(user) / scale.warehouses % DISTRICTS + 1,
@@ -153,22 +144,23 @@ impl Inputs {
 
     fn line(&mut self) -> OrderLine {
         let items = self.scale.items();
-        let item = match self.profile.is_uniform() {
-            true => between(&mut self.rng, 1, items),
-            false => nurand(&mut self.rng, 8_191, self.constants.item, 1, items),
+        let item = if self.profile.is_uniform() {
+            between(&mut self.rng, 1, items)
+        } else {
+            nurand(&mut self.rng, 8_191, self.constants.item, 1, items)
         };
         let remote = self.rng.below(100) == 0;
         let supply_warehouse = if remote { self.other_warehouse() } else { self.warehouse };
         OrderLine { supply_warehouse, item, quantity: between(&mut self.rng, 1, 10) }
     }
 
-    /// Draws a payment.
     pub fn payment(&mut self, at_ms: i64) -> Payment {
         let district = between(&mut self.rng, 1, DISTRICTS);
         let remote = self.rng.below(100) < 15 && self.scale.warehouses > 1;
-        let (customer_warehouse, customer_district) = match remote {
-            true => (self.other_warehouse(), between(&mut self.rng, 1, DISTRICTS)),
-            false => (self.warehouse, district),
+        let (customer_warehouse, customer_district) = if remote {
+            (self.other_warehouse(), between(&mut self.rng, 1, DISTRICTS))
+        } else {
+            (self.warehouse, district)
         };
         Payment {
             warehouse: self.warehouse,
@@ -187,7 +179,6 @@ impl Inputs {
         OrderStatus { warehouse: self.warehouse, district, customer: self.customer() }
     }
 
-    /// Draws a delivery.
     pub fn delivery(&mut self, at_ms: i64) -> Delivery {
         let carrier = between(&mut self.rng, 1, 10);
         Delivery { warehouse: self.warehouse, carrier, at_ms }
@@ -216,9 +207,10 @@ impl Inputs {
 
     fn customer_number(&mut self) -> i64 {
         let customers = self.scale.customers();
-        match self.profile.is_uniform() {
-            true => between(&mut self.rng, 1, customers),
-            false => nurand(&mut self.rng, 1_023, self.constants.customer, 1, customers),
+        if self.profile.is_uniform() {
+            between(&mut self.rng, 1, customers)
+        } else {
+            nurand(&mut self.rng, 1_023, self.constants.customer, 1, customers)
         }
     }
 
@@ -260,7 +252,8 @@ mod tests {
     fn orders_have_5_to_15_lines_of_which_one_in_a_hundred_is_remote() {
         for profile in [TransactionProfile::Tpcc, TransactionProfile::Hammerdb] {
             let mut inputs = inputs(profile);
-            let (mut lines, mut remote) = (0, 0);
+            let mut lines = 0;
+            let mut remote = 0;
             for _ in 0..50_000 {
                 let order = inputs.new_order(0);
                 assert!((5..=15).contains(&order.lines.len()));

@@ -18,7 +18,6 @@ use crate::session::Connection;
 /// Number of rows between two checks of the stop flag.
 const ROWS_A_LOOK: u64 = 4_096;
 
-/// The options for loading a database.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
     /// Scale and seed of the data.
@@ -29,10 +28,8 @@ pub struct LoadOptions {
     pub overwrite: Option<String>,
 }
 
-/// The result of loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoadReport {
-    /// Rows that this call loaded.
     pub rows: u64,
     /// Warehouses that were loaded before.
     pub kept: i64,
@@ -49,7 +46,7 @@ pub fn load(
     stop: &AtomicBool,
     progress: &(dyn Fn(i64, i64) + Sync),
 ) -> Result<LoadReport, OltpError> {
-    let room = crate::free_space::DataFolder::of(database);
+    let room = crate::free_space::DataFolder::query(database);
     load_parts(database, options, stop, progress).map_err(|error| room.explain(error))
 }
 
@@ -99,7 +96,7 @@ fn load_parts(
         outcomes.into_iter().sum::<Result<u64, OltpError>>()
     })?;
     let rows_seconds = rows_begun.elapsed().as_secs_f64();
-    if let DatabaseContents::Ours(loaded) = database.holding()?
+    if let DatabaseContents::Ours(loaded) = database.examine_contents()?
         && !loaded.complete
     {
         database.finish(connection.as_mut())?;
@@ -113,12 +110,14 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
     let backend = database.backend();
     database.check_called(options.overwrite.as_deref())?;
     let overwrite = options.overwrite.is_some();
-    match database.holding()? {
+    match database.examine_contents()? {
         DatabaseContents::Nothing => crate::free_space::require(backend, &options.scale, None, 0)?,
         DatabaseContents::Ours(loaded) if !overwrite => {
             if loaded.version != DATA_VERSION {
-                let (database, found) = (database.name(), loaded.version);
-                return Err(OltpError::Version { database, found });
+                return Err(OltpError::Version {
+                    database: database.name(),
+                    found: loaded.version,
+                });
             }
             if loaded.scale != options.scale {
                 return Err(backend.differs(&loaded, &options.scale));
@@ -136,7 +135,7 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
             backend.remove()?;
         }
     }
-    database.create(&options.scale).map_err(|error| match database.holding() {
+    database.create(&options.scale).map_err(|error| match database.examine_contents() {
         Ok(DatabaseContents::Ours(_)) => loaded_twice(&database.name()),
         _ => error,
     })

@@ -30,7 +30,6 @@ use crate::session::Connection as _;
 
 /// The file that marks a folder as Lanemark's.
 const MARK: &str = "lanemark-managed";
-/// Content of the mark.
 const MARK_TEXT: &[u8] = b"A PostgreSQL server that Lanemark created.\n";
 /// Maximum time until a server answers, including its recovery after a crash.
 const START_MAX: Duration = Duration::from_secs(120);
@@ -43,12 +42,10 @@ const DIRECT_IO_MIN: u32 = 16;
 /// Accounts under which root may start the server; the first existing account is used.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
-/// The options of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOptions {
     /// Size of the server's own buffer in MiB, which determines how many reads reach the drive.
     pub shared_buffers_mib: u64,
-    /// Maximum number of connections.
     pub connections_max: u32,
     /// Whether the tables bypass the system's page cache, so that the buffer is the only cache.
     pub direct_io: bool,
@@ -169,12 +166,10 @@ impl ManagedServer {
         if there { Ok(()) } else { client.script("CREATE DATABASE lanemark") }
     }
 
-    /// Returns the server's database.
     pub fn database(&self) -> Database {
         self.database.clone()
     }
 
-    /// Returns the name of a database of the server.
     pub fn name(&self, database: &str) -> String {
         name(&self.folder, database)
     }
@@ -308,14 +303,16 @@ fn own_folder(path: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError>
         rustix::fs::open(path, flags, Mode::empty()).map_err(|error| to_error(error.into()))?;
     fchmod(&folder, Mode::RWXU).map_err(|error| to_error(error.into()))?;
     let (user, group) = account.unzip();
-    let (user, group) = (user.map(Uid::from_raw), group.map(Gid::from_raw));
+    let user = user.map(Uid::from_raw);
+    let group = group.map(Gid::from_raw);
     fchown(&folder, user, group).map_err(|error| to_error(error.into()))
 }
 
 /// Creates the server's data next to its final path and then renames it, so that the data exists completely or not at
 /// all.
 fn make_data(programs: &Path, folder: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError> {
-    let (part, data) = (folder.join("data.part"), folder.join("data"));
+    let part = folder.join("data.part");
+    let data = folder.join("data");
     match remove_tree(&part) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(path_error(&part, &error));
@@ -418,9 +415,10 @@ fn finish(command: &mut Command) -> Result<(), OltpError> {
     let what = command.get_program().to_string_lossy().into_owned();
     let to_error = |reason: String| OltpError::System { what: what.clone(), reason };
     let output = command.output().map_err(|error| to_error(error.to_string()))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(to_error(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(to_error(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
     }
 }
 
@@ -463,7 +461,8 @@ mod tests {
         }
         install(&packages.join("17/bin"), &["initdb"]);
         assert_eq!(programs_in(empty, &packages), Some(packages.join("15/bin")));
-        let (other, own) = (root.path().join("other"), root.path().join("own"));
+        let other = root.path().join("other");
+        let own = root.path().join("own");
         install(&other, &["postgres"]);
         install(&own, &["initdb", "postgres"]);
         let path = std::env::join_paths([&other, &own]).unwrap();

@@ -31,7 +31,6 @@ const SETTINGS: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', 
 const SETTINGS_OLDER: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
     SESSION tx_isolation = 'READ-COMMITTED'";
 
-/// A connection to a server.
 pub(crate) struct MysqlConnection {
     client: Conn,
     prepared: Vec<Option<Vec<PreparedStatement>>>,
@@ -136,11 +135,10 @@ fn parameter(value: &Value<'_>) -> mysql::Value {
 
 impl PreparedStatement {
     fn parameters(&self, values: &[Value<'_>]) -> Params {
-        match self.values.is_empty() {
-            true => Params::Empty,
-            false => {
-                Params::Positional(self.values.iter().map(|&at| parameter(&values[at])).collect())
-            }
+        if self.values.is_empty() {
+            Params::Empty
+        } else {
+            Params::Positional(self.values.iter().map(|&at| parameter(&values[at])).collect())
         }
     }
 }
@@ -229,7 +227,9 @@ impl Connection for MysqlConnection {
     }
 
     fn fill(&mut self, table: Table, produce: &mut RowSource<'_>) -> Result<(), OltpError> {
-        let (name, columns, width) = (table.name(), table.column_names(), table.columns().len());
+        let name = table.name();
+        let columns = table.column_names();
+        let width = table.columns().len();
         let one_row = format!("({})", vec!["?"; width].join(", "));
         let mut insert = |held: &mut Vec<mysql::Value>| {
             let rows = vec![one_row.as_str(); held.len() / width].join(", ");

@@ -19,15 +19,13 @@ pub struct NurandConstants {
     pub last_load: i64,
     /// Constant for last names while running; its distance from `last_load` satisfies clause 2.1.6.1.
     pub last_run: i64,
-    /// Constant for customers.
     pub customer: i64,
-    /// Constant for items.
     pub item: i64,
 }
 
 impl NurandConstants {
     /// Returns the constants for the contents that are generated from `seed`.
-    pub fn of(seed: u64) -> Self {
+    pub fn from_seed(seed: u64) -> Self {
         let mut rng = Rng::new(StreamKey { test: STREAM, ..StreamKey::from_seed(seed) });
         let last_load = between(&mut rng, 0, 255);
         let is_allowed_constant = |last: i64| {
@@ -53,10 +51,10 @@ mod tests {
     #[test]
     fn constants_keep_the_distance_of_the_specification() {
         for seed in 0..2_000 {
-            let constants = NurandConstants::of(seed);
+            let constants = NurandConstants::from_seed(seed);
             let delta = (constants.last_run - constants.last_load).abs();
             assert!((65..=119).contains(&delta) && delta != 96 && delta != 112, "{constants:?}");
-            assert_eq!(constants, NurandConstants::of(seed));
+            assert_eq!(constants, NurandConstants::from_seed(seed));
         }
     }
 

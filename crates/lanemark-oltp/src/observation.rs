@@ -27,7 +27,6 @@ const SHOWN_EACH: Duration = Duration::from_secs(1);
 /// Maximum time for all users to pass an edge; a session of a server reports again after a second.
 const EDGE_MAX: Duration = Duration::from_millis(900);
 
-/// The observations of a repeat.
 #[derive(Default)]
 pub(crate) struct RepeatObservations {
     pub(crate) device: Option<DeviceWork>,
@@ -62,7 +61,6 @@ struct MachineCounters {
     driver_s: Option<f64>,
 }
 
-/// The observer of a run.
 pub(crate) struct RunObserver {
     observer: Box<dyn DatabaseObserver>,
     device: Option<BlockDevice>,
@@ -125,7 +123,9 @@ impl RunObserver {
         let mut printer =
             ProgressPrinter::new(true, (counts_from, ends), shared, first.device.clone());
         let mut observations = RepeatObservations::default();
-        let (mut waits, mut edge_read, mut next) = (SessionWaits::default(), false, counts_from);
+        let mut waits = SessionWaits::default();
+        let mut edge_read = false;
+        let mut next = counts_from;
         waits.period_ms = PERIOD.as_millis() as u64;
         while !shared.stopped() && Instant::now() < ends {
             edge_read = edge_read || self.first_edge(shared, &mut observations)?;
@@ -195,7 +195,6 @@ impl RunObserver {
     }
 }
 
-/// Prints progress.
 struct ProgressPrinter {
     counts: bool,
     span: (Instant, Instant),
@@ -211,7 +210,7 @@ impl ProgressPrinter {
         shared: &RepeatState<'_>,
         device: Option<DeviceWork>,
     ) -> Self {
-        let before = CounterSums::of(&shared.tallies);
+        let before = CounterSums::from_tallies(&shared.tallies);
         Self { counts, span, before, device, next: span.0 + SHOWN_EACH }
     }
 
@@ -235,7 +234,7 @@ impl ProgressPrinter {
     ) {
         let (from, to) = self.span;
         let device = self.device.as_ref().zip(device).map(|(a, b)| work_between(a, &b));
-        let now = CounterSums::of(&shared.tallies);
+        let now = CounterSums::from_tallies(&shared.tallies);
         show(&ProgressSnapshot::new(
             self.counts,
             from.elapsed(),

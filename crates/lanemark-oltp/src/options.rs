@@ -18,12 +18,9 @@ pub enum TransactionDates {
     Counted,
 }
 
-/// The options of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunOptions {
-    /// Mix of transactions.
     pub profile: TransactionProfile,
-    /// Number of concurrent users.
     pub users: u32,
     /// Whether users have keying and think times.
     pub think_times: bool,
@@ -44,7 +41,8 @@ pub struct RunOptions {
 impl RunOptions {
     /// Checks that the scale has a terminal for every user.
     pub fn check(&self, scale: &Scale) -> Result<(), OltpError> {
-        let (users, warehouses) = (i64::from(self.users), scale.warehouses);
+        let users = i64::from(self.users);
+        let warehouses = scale.warehouses;
         match self.users {
             0 => Err(OltpError::Bound { what: "users", value: 0, min: 1, max: 1_000_000 }),
             _ if users > warehouses * USERS_A_WAREHOUSE => {

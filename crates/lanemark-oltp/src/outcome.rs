@@ -27,7 +27,6 @@ const REPEATS_FEW: usize = 3;
 /// Share of the machine's processors above which the use by other programs raises a warning.
 const OTHERS: f64 = 0.05;
 
-/// The counts of a repeat.
 #[derive(Default)]
 pub(crate) struct RepeatCounts {
     pub(crate) seconds: f64,
@@ -43,7 +42,6 @@ pub(crate) struct RepeatCounts {
 }
 
 impl RepeatCounts {
-    /// Returns the counts as a sample.
     pub(crate) fn sample(self) -> Sample {
         let elapsed = duration(self.seconds);
         let minute =
@@ -186,7 +184,8 @@ pub fn workload(scale: &Scale, options: &RunOptions, data: Bytes, repeats: u32) 
         procedures: options.procedures,
         pause: time(options.pause),
     };
-    let (ramp, duration) = (time(options.ramp), time(options.duration));
+    let ramp = time(options.ramp);
+    let duration = time(options.duration);
     workload_of(users, options.users, ramp, duration, data, repeats)
 }
 

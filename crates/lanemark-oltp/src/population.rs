@@ -30,7 +30,7 @@ pub struct Population {
 impl Population {
     /// Returns the contents of `scale`.
     pub fn new(scale: Scale) -> Self {
-        Self { scale, constants: NurandConstants::of(scale.seed) }
+        Self { scale, constants: NurandConstants::from_seed(scale.seed) }
     }
 
     /// Passes the rows of `table` that belong to `warehouse` to `sink`. Items belong to every warehouse.
@@ -56,8 +56,12 @@ impl Population {
     }
 
     fn rng(&self, test: u32, warehouse: i64, district: i64) -> Rng {
-        let (repeat, thread) = (warehouse as u32, district as u32);
-        Rng::new(StreamKey { seed: self.scale.seed, test, repeat, thread })
+        Rng::new(StreamKey {
+            seed: self.scale.seed,
+            test,
+            repeat: warehouse as u32,
+            thread: district as u32,
+        })
     }
 
     fn items(&self, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
@@ -98,16 +102,18 @@ impl Population {
         let [street_1, street_2, city, state] = address(&mut rng);
         let zip = zip(&mut rng);
         let tax = between(&mut rng, 0, 2_000);
-        let (ytd, next) = (1_000 * self.scale.customers(), self.scale.customers() + 1);
+        let ytd = 1_000 * self.scale.customers();
+        let next = self.scale.customers() + 1;
         sink(&values![d, warehouse, name, street_1, street_2, city, state, zip, tax, ytd, next])
     }
 
     fn customers(&self, warehouse: i64, d: i64, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
         let mut rng = self.rng(Table::Customer as u32, warehouse, d);
         (1..=self.scale.customers()).try_for_each(|customer| {
-            let name = match customer <= 1_000 {
-                true => customer - 1,
-                false => nurand(&mut rng, 255, self.constants.last_load, 0, 999),
+            let name = if customer <= 1_000 {
+                customer - 1
+            } else {
+                nurand(&mut rng, 255, self.constants.last_load, 0, 999)
             };
             let first = letters(&mut rng, 8, 16);
             let [street_1, street_2, city, state] = address(&mut rng);

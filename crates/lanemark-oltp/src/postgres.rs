@@ -38,7 +38,6 @@ const COPY_CHUNK: usize = 64 * 1024;
 /// Header of a binary COPY: the signature, without flags or an extension.
 const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
-/// A connection to a server.
 pub(crate) struct PostgresConnection {
     client: Client,
     prepared: Vec<Option<postgres::Statement>>,
@@ -66,7 +65,8 @@ impl PostgresConnection {
     fn open(mut config: Config, display_name: &str) -> Result<Self, OltpError> {
         config.application_name("lanemark").connect_timeout(std::time::Duration::from_secs(10));
         let mut client = config.connect(NoTls).map_err(|error| {
-            let (database, reason) = (display_name.to_owned(), reason(&error));
+            let database = display_name.to_owned();
+            let reason = reason(&error);
             match error.code().map(|code| code.code()) {
                 Some("42501") => OltpError::Rights { database, reason },
                 _ => OltpError::Unreachable { database, reason },
@@ -75,8 +75,15 @@ impl PostgresConnection {
         let path = "SET search_path TO lanemark_oltp; SET client_min_messages TO warning";
         client.batch_execute(path).map_err(from_postgres)?;
         let prepared = vec![None; Statement::ALL.len()];
-        let (procedures, open, batched) = (None, false, false);
-        Ok(Self { client, prepared, procedures, open, batched, statements: 0, messages: 0 })
+        Ok(Self {
+            client,
+            prepared,
+            procedures: None,
+            open: false,
+            batched: false,
+            statements: 0,
+            messages: 0,
+        })
     }
 
     /// Makes all five transactions call procedures of the server, and creates the procedures if they do not exist.
@@ -209,7 +216,8 @@ impl Connection for PostgresConnection {
     }
 
     fn fill(&mut self, table: Table, produce: &mut RowSource<'_>) -> Result<(), OltpError> {
-        let (name, columns) = (table.name(), table.column_names());
+        let name = table.name();
+        let columns = table.column_names();
         let sql = format!("COPY {name} ({columns}) FROM STDIN (FORMAT binary)");
         let mut copy = self.client.copy_in(&sql).map_err(from_postgres)?;
         let mut chunk = Vec::with_capacity(COPY_CHUNK + 4096);
@@ -288,7 +296,8 @@ impl Connection for PostgresConnection {
 /// Appends a row in the format of binary COPY: the number of fields, followed by the length and bytes of each field.
 fn put_row(chunk: &mut Vec<u8>, table: Table, row: &[Value<'_>]) -> Result<(), OltpError> {
     let length_error = |number: i64| {
-        let (table, text) = (table.name(), "a number is too long for its column");
+        let table = table.name();
+        let text = "a number is too long for its column";
         OltpError::Damaged(format!("{table}: {text}: {number}"))
     };
     chunk.extend_from_slice(&(row.len() as i16).to_be_bytes());

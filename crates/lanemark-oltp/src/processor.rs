@@ -99,7 +99,7 @@ pub(crate) struct ProcessFamily {
 impl ProcessFamily {
     /// Returns the parent of `process` with its children, except `process` itself; `None` if the title of `process`
     /// does not begin with `title`.
-    pub(crate) fn of(process: u32, title: &str) -> Option<Self> {
+    pub(crate) fn find(process: u32, title: &str) -> Option<Self> {
         // In a container with a separate PID namespace, this number may belong to another process here.
         let found = fs::read_to_string(format!("/proc/{process}/cmdline")).ok()?;
         let parent = Process::read(&process.to_string())?.parent;
@@ -142,7 +142,6 @@ impl KernelTask {
         Self("/proc/thread-self/schedstat".into())
     }
 
-    /// Creates the task of a process.
     pub(crate) fn process(number: i64) -> Self {
         Self(format!("/proc/{number}/schedstat").into())
     }
@@ -156,7 +155,8 @@ impl KernelTask {
 impl TaskTime {
     fn parse(text: &str) -> Option<Self> {
         let mut fields = text.split_whitespace().map(str::parse);
-        let (running, ready) = (fields.next()?.ok()?, fields.next()?.ok()?);
+        let running = fields.next()?.ok()?;
+        let ready = fields.next()?.ok()?;
         Some(Self { running, ready })
     }
 
@@ -223,14 +223,14 @@ mod tests {
         let child = std::process::Command::new("sleep").arg("60").spawn();
         let Ok(mut child) = child else { return };
         // Until a child executes another program, it has the name of its parent.
-        let family = std::iter::repeat_with(|| ProcessFamily::of(child.id(), "sleep"))
+        let family = std::iter::repeat_with(|| ProcessFamily::find(child.id(), "sleep"))
             .take(10_000)
             .find_map(|family| {
                 std::thread::sleep(std::time::Duration::from_millis(1));
                 family
             });
         let seconds = family.and_then(|family| family.seconds());
-        assert!(ProcessFamily::of(child.id(), "postgres").is_none());
+        assert!(ProcessFamily::find(child.id(), "postgres").is_none());
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(family.map(|family| family.parent), Some(std::process::id()));

@@ -39,7 +39,6 @@ impl TransactionMix {
         Self { profile, drawn: deck.len(), deck }
     }
 
-    /// Draws the next transaction.
     pub fn next(&mut self, rng: &mut Rng) -> TransactionKind {
         if self.profile == TransactionProfile::Hammerdb {
             return self.deck[rng.below(self.deck.len() as u64) as usize];

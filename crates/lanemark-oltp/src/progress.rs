@@ -31,7 +31,6 @@ impl TransactionCounters {
     }
 }
 
-/// The sums of all users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CounterSums {
     transactions: u64,
@@ -41,7 +40,7 @@ pub(crate) struct CounterSums {
 
 impl CounterSums {
     /// Returns the current sums of `tallies`.
-    pub(crate) fn of(tallies: &[TransactionCounters]) -> Self {
+    pub(crate) fn from_tallies(tallies: &[TransactionCounters]) -> Self {
         tallies.iter().fold(Self::default(), |sums, tally| Self {
             transactions: sums.transactions + tally.transactions.load(Ordering::Relaxed),
             new_orders: sums.new_orders + tally.new_orders.load(Ordering::Relaxed),
@@ -123,12 +122,12 @@ mod tests {
         let tallies = [TransactionCounters::default(), TransactionCounters::default()];
         let ms = Duration::from_millis;
         tallies[0].add(TransactionKind::NewOrder, false, ms(9));
-        let before = CounterSums::of(&tallies);
+        let before = CounterSums::from_tallies(&tallies);
         tallies[0].add(TransactionKind::NewOrder, true, ms(1));
         tallies[1].add(TransactionKind::NewOrder, false, ms(3));
         tallies[1].add(TransactionKind::Payment, false, ms(5));
         let until = |now| ProgressSnapshot::new(true, ms(500), ms(2_000), before, now, None);
-        let moment = until(CounterSums::of(&tallies));
+        let moment = until(CounterSums::from_tallies(&tallies));
         assert_eq!((moment.transactions, moment.new_orders), (3, 1));
         assert_eq!((moment.tpm(), moment.nopm(), moment.latency), (360.0, 120.0, Some(ms(3))));
         assert_eq!((until(before).latency, moment.device_share()), (None, None));

@@ -7,7 +7,6 @@ use std::time::Instant;
 use crate::error::OltpError;
 use crate::progress::TransactionCounters;
 
-/// The times of a repeat.
 #[derive(Clone, Copy)]
 pub(crate) struct RepeatTimes {
     pub(crate) begins: Instant,

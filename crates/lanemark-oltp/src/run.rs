@@ -42,7 +42,6 @@ fn sleep_until(until: Instant, stop: &dyn Fn() -> bool) {
     }
 }
 
-/// The work of users in a repeat.
 #[derive(Default)]
 struct RepeatWork {
     counters: DatabaseCounters,
@@ -71,7 +70,8 @@ fn work(
 ) -> Result<RepeatWork, OltpError> {
     let RepeatTimes { counts_from, ends, .. } = shared.span;
     let stop = || shared.stopped();
-    let (mut work, mut edge) = (RepeatWork::default(), None);
+    let mut work = RepeatWork::default();
+    let mut edge = None;
     while !stop() && Instant::now() < ends {
         if edge.is_none() && Instant::now() >= counts_from {
             edge = Some(user.read_edge(shared.reports)?);
@@ -90,8 +90,12 @@ fn work(
         let ended = Instant::now();
         tally.add(kind, rolled_back, ended - begun);
         if ended >= counts_from && ended < shared.counts_until() {
-            let (retries, latency) = (user.retries(), ended - begun);
-            notes.add(EndedTransaction { kind, rolled_back, retries, latency });
+            notes.add(EndedTransaction {
+                kind,
+                rolled_back,
+                retries: user.retries(),
+                latency: ended - begun,
+            });
         }
         let outside = options.pause + pauses.map_or(Duration::ZERO, |(_, thinking)| thinking);
         if !outside.is_zero() {
@@ -131,7 +135,7 @@ pub fn run_shown(
     show: &mut dyn FnMut(&ProgressSnapshot),
 ) -> Result<Sample, OltpError> {
     options.check(&scale)?;
-    let room = DataFolder::of(database);
+    let room = DataFolder::query(database);
     let mut users = (0..options.users)
         .map(|number| User::new(database, scale, options, repeat, number))
         .collect::<Result<Vec<User>, OltpError>>()?;
@@ -148,11 +152,13 @@ pub fn run_shown(
         stop,
         stopped_at: OnceLock::new(),
     };
-    let (mut all, uses) = (RepeatWork::default(), SharedHistograms::default());
+    let mut all = RepeatWork::default();
+    let uses = SharedHistograms::default();
     let observations = std::thread::scope(|scope| {
         let mut started = Vec::with_capacity(users.len());
         for (user, tally) in users.iter_mut().zip(&shared.tallies) {
-            let (shared, uses) = (&shared, &uses);
+            let shared = &shared;
+            let uses = &uses;
             let body = move || {
                 work(user, options, shared, tally, &mut uses.notes()).unwrap_or_else(|error| {
                     shared.fail(error);

@@ -8,7 +8,6 @@ use crate::error::OltpError;
 /// Number of districts per warehouse.
 pub const DISTRICTS: i64 = 10;
 
-/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
     /// A number that fits into 16 bits.
@@ -17,33 +16,27 @@ pub enum ColumnType {
     Int,
     /// Money in cents, or a date in milliseconds.
     Big,
-    /// Text.
     Text,
 }
 
 /// A column's name and type.
 pub type Column = (&'static str, ColumnType);
 
-/// The nine tables of the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
     /// Items for sale, which are the same for every warehouse.
     Item,
-    /// Warehouses.
     Warehouse,
     /// Stock of each item in a warehouse.
     Stock,
     /// Districts, ten per warehouse.
     District,
-    /// Customers of a district.
     Customer,
     /// Payments.
     History,
-    /// Orders.
     Orders,
     /// Orders that have not been delivered.
     NewOrder,
-    /// Lines of orders.
     OrderLine,
 }
 
@@ -186,7 +179,6 @@ impl Table {
         }
     }
 
-    /// Returns the table's columns.
     pub fn columns(self) -> &'static [Column] {
         match self {
             Self::Item => ITEM,
@@ -240,11 +232,9 @@ impl Table {
 /// The scale of a database and the seed of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Scale {
-    /// Number of warehouses.
     pub warehouses: i64,
     /// Divisor of the specification's numbers of items and customers; values other than 1 are for tests.
     pub divisor: i64,
-    /// Seed of the contents.
     pub seed: u64,
 }
 
@@ -259,16 +249,18 @@ impl std::fmt::Display for Scale {
 }
 
 impl Scale {
-    /// Maximum number of warehouses.
     pub const WAREHOUSES_MAX: i64 = 100_000;
     /// Maximum divisor, which leaves 30 customers per district.
     pub const DIVISOR_MAX: i64 = 100;
 
     /// Checks the number of warehouses and the divisor against their bounds.
     pub fn check(&self) -> Result<(), OltpError> {
-        let bound = |what, value, max| match (1..=max).contains(&value) {
-            true => Ok(()),
-            false => Err(OltpError::Bound { what, value, min: 1, max }),
+        let bound = |what, value, max| {
+            if (1..=max).contains(&value) {
+                Ok(())
+            } else {
+                Err(OltpError::Bound { what, value, min: 1, max })
+            }
         };
         bound("warehouses", self.warehouses, Self::WAREHOUSES_MAX)?;
         bound("scale", self.divisor, Self::DIVISOR_MAX)

@@ -15,7 +15,6 @@ use lanemark_schema::result::DatabaseCounters;
 /// A function that passes all rows to the given sink.
 pub type RowSource<'a> = dyn FnMut(&mut RowSink<'_>) -> Result<(), OltpError> + 'a;
 
-/// A connection to a database.
 pub trait Connection: Send {
     /// Begins a transaction; `writes` states whether it changes data.
     fn begin(&mut self, writes: bool) -> Result<(), OltpError>;
@@ -25,7 +24,6 @@ pub trait Connection: Send {
         self.begin(false)
     }
 
-    /// Commits the transaction.
     fn commit(&mut self) -> Result<(), OltpError>;
 
     /// Rolls back the transaction.
@@ -73,7 +71,6 @@ pub trait Connection: Send {
         Ok(DatabaseCounters::default())
     }
 
-    /// Runs New-Order.
     fn new_order(&mut self, input: &NewOrder) -> Result<NewOrderOutcome, OltpError> {
         transactions::new_order(self, input)
     }
@@ -88,7 +85,6 @@ pub trait Connection: Send {
         transactions::order_status(self, input)
     }
 
-    /// Runs Delivery.
     fn delivery(&mut self, input: &Delivery) -> Result<DeliveryOutcome, OltpError> {
         transactions::delivery(self, input)
     }

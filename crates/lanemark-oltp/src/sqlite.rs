@@ -38,7 +38,6 @@ const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
 /// Size of the header of each page in the log, in bytes (file format of SQLite, section 4.1).
 const FRAME_HEAD: u64 = 24;
 
-/// A connection to a file.
 pub(crate) struct SqliteConnection {
     inner: rusqlite::Connection,
     counted: DatabaseCounters,
@@ -65,7 +64,8 @@ impl SqliteConnection {
 
     /// Returns the increase of a counter of this connection since the last call; SQLite keeps the counter in 32 bits.
     fn take_status(&self, status: std::ffi::c_int) -> Option<u64> {
-        let (mut now, mut highest) = (0, 0);
+        let mut now = 0;
+        let mut highest = 0;
         // SAFETY: the handle belongs to an open connection, which no other thread uses while `self` is borrowed, and
         // both pointers refer to variables that outlive the call.
         let code = unsafe {
@@ -75,7 +75,6 @@ impl SqliteConnection {
         (code == ffi::SQLITE_OK).then(|| now.cast_unsigned())
     }
 
-    /// Returns the files of a database.
     pub(crate) fn files(path: &Path) -> [PathBuf; 3] {
         [path.to_owned(), companion_path(path, "-wal"), companion_path(path, "-shm")]
     }
@@ -175,7 +174,8 @@ impl Connection for SqliteConnection {
     }
 
     fn fill(&mut self, table: Table, produce: &mut RowSource<'_>) -> Result<(), OltpError> {
-        let (name, columns) = (table.name(), table.column_names());
+        let name = table.name();
+        let columns = table.column_names();
         let marks = vec!["?"; table.columns().len()].join(", ");
         let sql = format!("INSERT INTO {name} ({columns}) VALUES ({marks})");
         let mut insert = self.inner.prepare_cached(&sql).map_err(from_sqlite)?;
@@ -205,7 +205,8 @@ impl Connection for SqliteConnection {
 
 /// Converts an error of the library that occurs while a file is opened.
 fn at_opening(path: &Path, error: &rusqlite::Error) -> OltpError {
-    let (database, reason) = (path.display().to_string(), error.to_string());
+    let database = path.display().to_string();
+    let reason = error.to_string();
     match error.sqlite_error_code() {
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             OltpError::Rights { database, reason }

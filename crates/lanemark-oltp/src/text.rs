@@ -5,7 +5,6 @@ use lanemark_schema::rng::Rng;
 /// The 64 characters of random strings, so that six bits select a character.
 const SIGNS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+";
 
-/// The syllables of last names.
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
@@ -29,7 +28,6 @@ pub(crate) fn letters(rng: &mut Rng, min: i64, max: i64) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Draws `length` digits.
 pub(crate) fn digits(rng: &mut Rng, length: usize) -> String {
     (0..length).map(|_| char::from(b'0' + rng.below(10) as u8)).collect()
 }

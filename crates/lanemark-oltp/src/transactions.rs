@@ -10,12 +10,9 @@ use crate::session::Connection;
 use crate::statement::Statement as S;
 use crate::value::{Row, Value, values};
 
-/// The outcome of a new order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewOrderOutcome {
-    /// The order was entered.
     Entered {
-        /// Number of the order.
         order: i64,
         /// Price of the order, in cents.
         total: i64,
@@ -24,7 +21,6 @@ pub enum NewOrderOutcome {
     RolledBack,
 }
 
-/// The outcome of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryOutcome {
     /// Number of districts with a delivered order.
@@ -84,10 +80,13 @@ fn enter<C: Connection + ?Sized>(
     connection: &mut C,
     input: &NewOrder,
 ) -> Result<Option<(i64, i64)>, OltpError> {
-    let (w, d, c) = (input.warehouse, input.district, input.customer);
+    let w = input.warehouse;
+    let d = input.district;
+    let c = input.customer;
     let warehouse_tax = query_one_row(connection, S::WarehouseTax, &values![w])?[0].int();
     let district = query_one_row(connection, S::TakeOrderNumber, &values![w, d])?;
-    let (order, district_tax) = (district[0].int(), district[1].int());
+    let order = district[0].int();
+    let district_tax = district[1].int();
     let discount = query_one_row(connection, S::OrderCustomer, &values![w, d, c])?[0].int();
     let local = input.lines.iter().all(|line| line.supply_warehouse == w);
     let lines = input.lines.len() as i64;
@@ -100,7 +99,8 @@ fn enter<C: Connection + ?Sized>(
             return Ok(None);
         };
         let amount = line.quantity * item[0].int();
-        let (supply, quantity) = (line.supply_warehouse, line.quantity);
+        let supply = line.supply_warehouse;
+        let quantity = line.quantity;
         let remote = i64::from(supply != w);
         let taken = values![quantity, remote, supply, line.item, d];
         let stock = query_one_row(connection, S::TakeStock, &taken)?;
@@ -159,8 +159,11 @@ pub(crate) fn payment<C: Connection + ?Sized>(
     input: &Payment,
 ) -> Result<i64, OltpError> {
     in_transaction(connection, true, |connection| {
-        let (w, d, amount) = (input.warehouse, input.district, input.amount);
-        let (cw, cd) = (input.customer_warehouse, input.customer_district);
+        let w = input.warehouse;
+        let d = input.district;
+        let amount = input.amount;
+        let cw = input.customer_warehouse;
+        let cd = input.customer_district;
         // The customer is first, because most payments wait for the warehouse's row, and this order locks that row for
         // the shortest time.
         let customer = customer_number(connection, cw, cd, &input.customer)?;
@@ -186,7 +189,8 @@ pub(crate) fn order_status<C: Connection + ?Sized>(
     input: &OrderStatus,
 ) -> Result<usize, OltpError> {
     in_transaction(connection, false, |connection| {
-        let (w, d) = (input.warehouse, input.district);
+        let w = input.warehouse;
+        let d = input.district;
         let customer = customer_number(connection, w, d, &input.customer)?;
         query_one_row(connection, S::StatusCustomer, &values![w, d, customer])?;
         let order = query_one_row(connection, S::LastOrder, &values![w, d, customer])?[0].int();
@@ -231,7 +235,8 @@ pub(crate) fn stock_level<C: Connection + ?Sized>(
     input: &StockLevel,
 ) -> Result<i64, OltpError> {
     in_transaction(connection, false, |connection| {
-        let (w, d) = (input.warehouse, input.district);
+        let w = input.warehouse;
+        let d = input.district;
         let next = query_one_row(connection, S::NextOrderNumber, &values![w, d])?[0].int();
         let keys = values![w, d, next - 20, next, input.threshold];
         Ok(query_one_row(connection, S::LowItems, &keys)?[0].int())

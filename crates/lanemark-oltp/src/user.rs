@@ -17,7 +17,6 @@ use crate::transactions::NewOrderOutcome;
 /// Maximum number of retries of a transaction before the run ends.
 const RETRIES_MAX: u64 = 1_000;
 
-/// A user with a connection.
 pub struct User {
     connection: Box<dyn Connection>,
     inputs: Inputs,

@@ -7,9 +7,7 @@ use std::borrow::Cow;
 pub enum Value<'a> {
     /// No value (SQL's NULL).
     Null,
-    /// A whole number.
     Int(i64),
-    /// Text.
     Text(Cow<'a, str>),
 }
 

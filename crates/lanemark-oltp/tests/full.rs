@@ -87,7 +87,7 @@ fn assert_refused(database: &Database, warehouses: i64) {
     let error = load_into(database, warehouses, &|_, _| ()).unwrap_err();
     assert!(matches!(error, OltpError::NoRoom { .. }) && error.is_input(), "{error}");
     assert!(error.to_string().contains("GB are free in"), "{error}");
-    assert_eq!(database.holding().unwrap(), DatabaseContents::Nothing);
+    assert_eq!(database.examine_contents().unwrap(), DatabaseContents::Nothing);
 }
 
 #[test]

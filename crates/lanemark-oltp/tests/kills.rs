@@ -122,7 +122,8 @@ mod on_a_server {
     fn a_killed_server_comes_back_consistent() {
         let Some((_folder, mut server)) = server() else { return };
         let database = server.database();
-        let (mut last, mut grew) = (consistent(&database), 0);
+        let mut last = consistent(&database);
+        let mut grew = 0;
         for (repeat, moment) in (0..).zip(moments(3)) {
             let users = {
                 let database = database.clone();

@@ -86,6 +86,6 @@ fn data_that_were_cut_short_while_they_were_made_are_made_anew() {
     std::fs::write(own.join("lanemark-managed"), "").unwrap();
     std::fs::write(own.join("data.part/PG_VERSION"), "15").unwrap();
     let server = start(&own).unwrap();
-    assert!(server.database().holding().is_ok());
+    assert!(server.database().examine_contents().is_ok());
     server.remove().unwrap();
 }

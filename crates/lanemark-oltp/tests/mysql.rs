@@ -88,7 +88,7 @@ impl Server {
             .unwrap();
         let server = Self { folder, process };
         let begun = Instant::now();
-        while server.database("x").holding().is_err() {
+        while server.database("x").examine_contents().is_err() {
             assert!(begun.elapsed() < Duration::from_secs(120), "the server doesn't answer");
             std::thread::sleep(Duration::from_millis(100));
         }

@@ -60,8 +60,8 @@ fn assert_server_reports(repeat: &TransactionFigures, users: u64) {
     // With batches, there are two or three messages per transaction; with individual statements, there would be more
     // than twenty.
     let each = |counter| count_of(counter) as f64 / (repeat.count + retries) as f64;
-    let (messages, statements) =
-        (each(DatabaseCounter::Messages), each(DatabaseCounter::Statements));
+    let messages = each(DatabaseCounter::Messages);
+    let statements = each(DatabaseCounter::Statements);
     assert!((2.0..3.2).contains(&messages), "{messages} messages each");
     assert!((5.0..12.0).contains(&statements), "{statements} statements each");
     // Each sample contains the state of each user.
@@ -135,8 +135,10 @@ fn a_procedure_returns_the_values_of_the_statements() {
     let mut users = [false, true].map(|procedures| database.connect_user(procedures).unwrap());
     let mut inputs = Inputs::new(SCALE, TransactionProfile::Tpcc, 5, 0, 0);
     for at_ms in 0..150 {
-        let (order, payment) = (inputs.new_order(at_ms), inputs.payment(at_ms));
-        let (status, stock) = (inputs.order_status(), inputs.stock_level());
+        let order = inputs.new_order(at_ms);
+        let payment = inputs.payment(at_ms);
+        let status = inputs.order_status();
+        let stock = inputs.stock_level();
         let [by_statements, by_procedures] = users.each_mut().map(|user| {
             let entered = user.new_order(&order).unwrap();
             let numbered = match entered {
@@ -146,7 +148,8 @@ fn a_procedure_returns_the_values_of_the_statements() {
             let paid = user.payment(&payment).unwrap();
             (numbered, paid, user.order_status(&status).unwrap(), user.stock_level(&stock).unwrap())
         });
-        let (a, b) = (by_statements, by_procedures);
+        let a = by_statements;
+        let b = by_procedures;
         // The next order is equal, and the same payment withdraws the same amount again.
         assert_eq!(a.0.map(|(order, total)| (order + 1, total)), b.0);
         assert_eq!(a.1 - payment.amount, b.1);

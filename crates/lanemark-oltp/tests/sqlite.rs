@@ -58,7 +58,8 @@ fn every_transaction_leaves_it_consistent() {
     let scale = database.loaded().unwrap().scale;
     let options = RunOptions { clock: TransactionDates::Counted, ..running(1) };
     let mut user = User::new(&database, scale, &options, 0, 0).unwrap();
-    let (mut rolled_back, mut orders) = (0, 0);
+    let mut rolled_back = 0;
+    let mut orders = 0;
     for _ in 0..600 {
         let kind = user.choose();
         let undone = user.perform(kind).unwrap();
@@ -296,7 +297,8 @@ fn a_repeat_that_is_stopped_keeps_the_time_that_counted() {
     let begun = std::time::Instant::now();
     let sample = stopped_when(|moment| moment.counts && moment.elapsed.as_secs() >= 2).unwrap();
     assert!(begun.elapsed() < Duration::from_secs(30));
-    let (seconds, transactions) = (sample.elapsed.as_seconds(), sample.transactions.unwrap());
+    let seconds = sample.elapsed.as_seconds();
+    let transactions = sample.transactions.unwrap();
     assert!(!sample.complete && (2.0..20.0).contains(&seconds), "{seconds}");
     let rate = transactions.count as f64 * 60.0 / seconds;
     assert!(transactions.count > 0 && (transactions.per_minute / rate - 1.0).abs() < 1e-6);

@@ -36,7 +36,7 @@ fn files(folder: &Path) -> Files {
 fn assert_untouched(folder: &Path) {
     let database = Database::sqlite(folder.join("foreign.db"));
     let before = files(folder);
-    assert_eq!(database.holding().unwrap(), DatabaseContents::Foreign);
+    assert_eq!(database.examine_contents().unwrap(), DatabaseContents::Foreign);
     assert!(matches!(database.loaded(), Err(OltpError::NotLoaded(_))));
     let error = load(&database, &options(), &STOP, &|_, _| ()).unwrap_err();
     assert!(matches!(error, OltpError::Foreign(_)), "{error}");
@@ -191,7 +191,7 @@ fn our_own_file_is_known_while_it_is_used_and_after_its_user_was_killed() {
     let database = Database::sqlite(path.clone());
     // The file was created but not used.
     rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA journal_mode = WAL").unwrap();
-    assert_eq!(database.holding().unwrap(), DatabaseContents::Nothing);
+    assert_eq!(database.examine_contents().unwrap(), DatabaseContents::Nothing);
     load(&database, &options(), &STOP, &|_, _| ()).unwrap();
     let loaded = database.loaded().unwrap();
     let mut connection = database.connect().unwrap();
@@ -225,7 +225,7 @@ fn a_special_file_is_not_replaced_even_if_it_is_named() {
 
 #[test]
 fn a_log_without_an_index_matters_only_for_a_file_that_uses_it() {
-    let holding = |path: &Path| Database::sqlite(path).holding().unwrap();
+    let holding = |path: &Path| Database::sqlite(path).examine_contents().unwrap();
     // The file contains pages but no table. It uses a rollback journal, so a log next to it belongs to another program.
     let (folder, path, connection) = made("CREATE TABLE letter (text TEXT); DROP TABLE letter");
     drop(connection);

@@ -51,7 +51,8 @@ impl Video {
     /// # Errors
     /// Returns the first input that is not above zero.
     pub fn plan(&self) -> Result<(Plan, Stream), PlanError> {
-        let (width, height) = (f64::from(self.width), f64::from(self.height));
+        let width = f64::from(self.width);
+        let height = f64::from(self.height);
         check_range("width", width, 1.0..=1e6, "must be from 1 to 1,000,000 pixels")?;
         check_range("height", height, 1.0..=1e6, "must be from 1 to 1,000,000 pixels")?;
         check_range("bits", f64::from(self.bits), 1.0..=64.0, "must be from 1 to 64")?;
@@ -75,9 +76,10 @@ impl Video {
         plan.step("an hour", format!("{rate:.1} MB/s x 3600 s"), rate * 3600.0 / 1e6, "TB");
         let hour = rate * 3600.0 / 1e6;
         // The rate of a small stream is not rounded to zero.
-        plan.answer = match rate >= 10.0 {
-            true => format!("{rate:.0} MB/s, {hour:.2} TB an hour."),
-            false => format!("{} MB/s, {} TB an hour.", number_text(rate), number_text(hour)),
+        plan.answer = if rate >= 10.0 {
+            format!("{rate:.0} MB/s, {hour:.2} TB an hour.")
+        } else {
+            format!("{} MB/s, {} TB an hour.", number_text(rate), number_text(hour))
         };
         plan.leave_out(&[
             "sound, and the overhead of a file format",

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Plan, PlanError, check_range, not_negative, number_text, positive};
 
-/// A server with its drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Name of the kind of server, such as `SAS`.
@@ -43,7 +42,6 @@ pub struct Costs {
 pub struct Fleet {
     /// Work that all servers must do together, in `unit`.
     pub demand: f64,
-    /// Unit of the demand.
     pub unit: String,
     /// The share of each server's capacity that is kept free.
     pub spare_share: f64,
@@ -78,19 +76,20 @@ impl Fleet {
         let (present_nodes, present_fixed, present_cost) = self.cost(&mut plan, &self.present)?;
         let (other_nodes, other_fixed, other_cost) = self.cost(&mut plan, &self.other)?;
         servers_saved(&mut plan, present_nodes, other_nodes);
-        match other_cost <= present_cost {
-            true => plan.step(
+        if other_cost <= present_cost {
+            plan.step(
                 "total saving",
                 format!("{present_cost:.0} - {other_cost:.0}"),
                 present_cost - other_cost,
                 "",
-            ),
-            false => plan.step(
+            )
+        } else {
+            plan.step(
                 "additional cost",
                 format!("{other_cost:.0} - {present_cost:.0}"),
                 other_cost - present_cost,
                 "",
-            ),
+            )
         };
         let drives = other_nodes * f64::from(self.costs.drives);
         let even = (drives > 0.0).then(|| (present_cost - other_fixed) / drives);
@@ -111,9 +110,10 @@ impl Fleet {
         }
         let saved = self.saved(present_nodes, other_nodes);
         // Without prices, both fleets would cost nothing, which is not a useful answer.
-        plan.answer = match present_cost > 0.0 || other_cost > 0.0 {
-            true => format!("{saved}, cost {other_cost:.0} instead of {present_cost:.0}."),
-            false => format!("{saved}."),
+        plan.answer = if present_cost > 0.0 || other_cost > 0.0 {
+            format!("{saved}, cost {other_cost:.0} instead of {present_cost:.0}.")
+        } else {
+            format!("{saved}.")
         };
         let _ = present_fixed;
         plan.leave_out(&[
@@ -132,7 +132,8 @@ impl Fleet {
     pub fn servers(&self) -> Result<Plan, PlanError> {
         self.check()?;
         let mut plan = Plan::new("How many servers does this load take?");
-        let (present, other) = (&self.present, &self.other);
+        let present = &self.present;
+        let other = &self.other;
         let present_nodes = self.nodes(&mut plan, present)?;
         let ratio = other.rate / present.rate;
         plan.step(
@@ -150,16 +151,17 @@ impl Fleet {
 
     fn check(&self) -> Result<(), PlanError> {
         positive("demand", self.demand)?;
-        match (0.0..1.0).contains(&self.spare_share) {
-            true => Ok(()),
-            false => {
-                let (input, value) = ("spare share", self.spare_share.to_string());
-                Err(PlanError { input, value, bound: "from 0 to less than 1" })
-            }
+        if (0.0..1.0).contains(&self.spare_share) {
+            Ok(())
+        } else {
+            Err(PlanError {
+                input: "spare share",
+                value: self.spare_share.to_string(),
+                bound: "from 0 to less than 1",
+            })
         }
     }
 
-    /// Returns the saving as text.
     fn saved(&self, present_nodes: f64, other_nodes: f64) -> String {
         let saved = present_nodes - other_nodes;
         format!(

@@ -124,7 +124,8 @@ fn check(plan: &Plan) {
     for step in &plan.steps {
         let Value(value, error) = Formula::value(&step.formula);
         let unit = step_of(&step.unit);
-        let (value, error) = (value / unit, error / unit + 1e-9 * value.abs());
+        let error = error / unit + 1e-9 * value.abs();
+        let value = value / unit;
         assert!(
             (step.value - value).abs() <= error,
             "{}: {} is {value} within {error}, not {}",

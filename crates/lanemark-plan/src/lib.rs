@@ -20,7 +20,6 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-/// A step of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// Name of the step, such as `energy of the battery`.
@@ -29,16 +28,12 @@ pub struct Step {
     pub formula: String,
     /// Result of the step, in `unit`.
     pub value: f64,
-    /// Unit of the result.
     pub unit: String,
 }
 
-/// A computed plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Question that the plan answers.
     pub question: String,
-    /// The steps, in order.
     pub steps: Vec<Step>,
     /// The answer, as a sentence.
     pub answer: String,
@@ -88,25 +83,27 @@ const MOST: f64 = 1e12;
 
 /// Checks that an input is a number above zero and up to the maximum.
 fn positive(input: &'static str, value: f64) -> Result<f64, PlanError> {
-    match value > 0.0 && value <= MOST {
-        true => Ok(value),
-        false => Err(PlanError {
+    if value > 0.0 && value <= MOST {
+        Ok(value)
+    } else {
+        Err(PlanError {
             input,
             value: value.to_string(),
             bound: "must be above zero and at most 10^12",
-        }),
+        })
     }
 }
 
 /// Checks that an input is a number from zero to the maximum.
 fn not_negative(input: &'static str, value: f64) -> Result<f64, PlanError> {
-    match (0.0..=MOST).contains(&value) {
-        true => Ok(value),
-        false => Err(PlanError {
+    if (0.0..=MOST).contains(&value) {
+        Ok(value)
+    } else {
+        Err(PlanError {
             input,
             value: value.to_string(),
             bound: "must be zero or more and at most 10^12",
-        }),
+        })
     }
 }
 
@@ -117,9 +114,10 @@ fn check_range(
     range: RangeInclusive<f64>,
     bound: &'static str,
 ) -> Result<f64, PlanError> {
-    match range.contains(&value) {
-        true => Ok(value),
-        false => Err(PlanError { input, value: value.to_string(), bound }),
+    if range.contains(&value) {
+        Ok(value)
+    } else {
+        Err(PlanError { input, value: value.to_string(), bound })
     }
 }
 
@@ -132,9 +130,10 @@ fn number_text(value: f64) -> String {
     let before = libm::log10(value.abs()).floor().clamp(-9.0, 5.0) as i32;
     let digits = usize::try_from(5 - before).unwrap_or(0);
     let text = format!("{value:.digits$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

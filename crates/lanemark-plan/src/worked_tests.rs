@@ -430,7 +430,8 @@ fn a_load_of_whole_servers_takes_no_server_for_rounding() {
                 let steps = Fleet { demand, ..fleet.clone() }.servers().unwrap().steps;
                 (steps[0].value, steps[2].value)
             };
-            let (whole, half) = (f64::from(count), f64::from(count.div_ceil(2)));
+            let whole = f64::from(count);
+            let half = f64::from(count.div_ceil(2));
             assert_eq!(servers(whole * usable), (whole + 1.0, half + 1.0), "{count}, {tenths}");
             let more = f64::from((count + 1).div_ceil(2));
             assert_eq!(

@@ -16,9 +16,7 @@ pub enum PredictError {
     /// A run was cut short.
     #[error("{result}: the run was cut short after {tests} of {all} tests")]
     CutShort {
-        /// Name of the result.
         result: String,
-        /// Number of tests that ended.
         tests: usize,
         /// Number of tests in the workload.
         all: usize,
@@ -37,22 +35,11 @@ pub enum PredictError {
     },
     /// A test has an impossible figure.
     #[error("{result}: test `{test}`: {figure} is {value}")]
-    Figure {
-        /// Name of the result.
-        result: String,
-        /// Name of the test.
-        test: String,
-        /// Name of the figure.
-        figure: &'static str,
-        /// Value of the figure.
-        value: f64,
-    },
+    Figure { result: String, test: String, figure: &'static str, value: f64 },
     /// A test does not state a setting that its simulation needs.
     #[error("{result}: test `{test}`: {what} is not stated")]
     NotStated {
-        /// Name of the result.
         result: String,
-        /// Name of the test.
         test: String,
         /// The setting.
         what: &'static str,
@@ -70,7 +57,6 @@ pub enum PredictError {
         "test `{test}`: reads took {read_us:.0} µs, but flash takes at least {least_us:.0} µs, and there is no other test of small random requests"
     )]
     WithoutFlash {
-        /// Name of the test.
         test: String,
         /// Mean latency of its reads, in microseconds.
         read_us: f64,
@@ -84,11 +70,9 @@ pub enum PredictError {
         if *.is_disk { "hard disk" } else { "solid-state drive" }
     )]
     OtherMedia {
-        /// Name of the test.
         test: String,
         /// Mean latency of its reads, in milliseconds.
         read_ms: f64,
-        /// Name of the template.
         template: String,
         /// Whether the template is a hard disk.
         is_disk: bool,
@@ -97,17 +81,13 @@ pub enum PredictError {
     #[error(
         "{template} is a cloud volume, whose limits are stated by the provider and cannot be fitted"
     )]
-    CloudTemplate {
-        /// Name of the template.
-        template: String,
-    },
+    CloudTemplate { template: String },
     /// The search reached a system or a test that is not valid.
     #[error("the search reached a system that cannot be simulated: {0}")]
     Unfit(String),
     /// The simulator rejected a test.
     #[error("test `{test}`: {error}")]
     Refused {
-        /// Name of the test.
         test: String,
         /// Error of the simulation.
         error: SimError,

@@ -15,7 +15,7 @@ fn port() -> PlatformPort {
 }
 
 /// Returns a short run with some of the tests on a drive.
-fn measured(drive: &str, wanted: impl Fn(&str) -> bool) -> RunResult {
+fn measure(drive: &str, wanted: impl Fn(&str) -> bool) -> RunResult {
     let library = library();
     let mut workload = short_workload(&library, 5);
     workload.repeats = 1;
@@ -38,7 +38,7 @@ fn refusal(runs: &[RunResult], like: Option<&str>) -> (String, String) {
 
 #[test]
 fn missing_tests_are_named_with_the_workload_that_has_them() {
-    let run = measured("generic-nvme", |name| name.starts_with("SEQ"));
+    let run = measure("generic-nvme", |name| name.starts_with("SEQ"));
     let (message, hint) = refusal(&[run], None);
     assert_eq!(message, "the results lack small random requests (RND4K Q1T1 to Q32T1 read)");
     assert!(hint.contains("--workload fit"), "{hint}");
@@ -49,7 +49,7 @@ fn missing_tests_are_named_with_the_workload_that_has_them() {
 
 #[test]
 fn a_grid_of_small_requests_is_enough_and_undetermined_values_name_their_test() {
-    let run = measured("generic-nvme", |name| name.starts_with("RND4K") && name.ends_with("read"));
+    let run = measure("generic-nvme", |name| name.starts_with("RND4K") && name.ends_with("read"));
     let drive = outcome(&[run], None).unwrap().drive;
     let of =
         |name: &str| drive.parameters.iter().find(|parameter| parameter.parameter == name).unwrap();
@@ -87,7 +87,7 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
     assert!(read_ns < 28e3 && left_out > 3, "{read_ns} {left_out}");
     assert!(fitted.figures.iter().all(|figure| !figure.test.ends_with("read")));
     // Reads of written data access the flash.
-    let fitted = outcome(&[measured("generic-nvme", reads)], None).unwrap().drive;
+    let fitted = outcome(&[measure("generic-nvme", reads)], None).unwrap().drive;
     assert!(
         !fitted.warnings.iter().any(|warning| matches!(warning, FitWarning::WithoutFlash { .. }))
     );
@@ -95,8 +95,8 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
 
 #[test]
 fn several_drives_are_not_mixed() {
-    let one = measured("generic-nvme", |name| name.contains("read"));
-    let other = measured("samsung-980-pro-1tb", |name| name.contains("read"));
+    let one = measure("generic-nvme", |name| name.contains("read"));
+    let other = measure("samsung-980-pro-1tb", |name| name.contains("read"));
     let (message, hint) = refusal(&[one, other], None);
     let both =
         "1.json is a result for Generic NVMe SSD (template) in m2, but 2.json is for Samsung";
@@ -106,7 +106,7 @@ fn several_drives_are_not_mixed() {
 
 #[test]
 fn a_run_that_was_cut_short_is_refused() {
-    let mut run = measured("generic-nvme", |name| name.contains("read"));
+    let mut run = measure("generic-nvme", |name| name.contains("read"));
     run.complete = false;
     let (message, _) = refusal(std::slice::from_ref(&run), None);
     assert!(message.starts_with("1.json: the run was cut short after 14 of 14"), "{message}");
@@ -117,7 +117,7 @@ fn a_run_that_was_cut_short_is_refused() {
 
 #[test]
 fn figures_of_nought_are_refused_with_their_test() {
-    let mut run = measured("generic-nvme", |name| name.contains("read"));
+    let mut run = measure("generic-nvme", |name| name.contains("read"));
     let mut samples = run.tests[4].samples.clone();
     samples[0].reads = Some(DirectionResult::new());
     run.tests[4] = TestResult::new(&run.workload, &run.tests[4].test, samples);
@@ -126,10 +126,10 @@ fn figures_of_nought_are_refused_with_their_test() {
     run.tests[4].samples.clear();
     assert!(refusal(&[run], None).0.contains("the number of repeats is 0"));
     // Bytes without a latency, or with a time of zero, are also not figures.
-    let mut run = measured("generic-nvme", |name| name.contains("read"));
+    let mut run = measure("generic-nvme", |name| name.contains("read"));
     run.tests[0].samples[0].elapsed = Duration::ZERO;
     assert!(outcome(&[run], None).is_err());
-    let mut run = measured("generic-nvme", |name| name.contains("read"));
+    let mut run = measure("generic-nvme", |name| name.contains("read"));
     run.tests[0].samples[0].reads =
         Some(DirectionResult { bytes: Bytes(4096), ..Default::default() });
     assert!(outcome(&[run], None).is_err());
@@ -137,7 +137,7 @@ fn figures_of_nought_are_refused_with_their_test() {
 
 #[test]
 fn templates_that_cannot_be_are_named() {
-    let run = measured("generic-nvme", |name| name.contains("read"));
+    let run = measure("generic-nvme", |name| name.contains("read"));
     let (message, hint) = refusal(std::slice::from_ref(&run), Some("samsung-980-pr-1tb"));
     assert!(message.contains("unknown drive `samsung-980-pr-1tb`"), "{message}");
     assert!(hint.contains("samsung-980-pro-1tb"), "{hint}");
@@ -147,7 +147,7 @@ fn templates_that_cannot_be_are_named() {
 /// Linux names drives by protocol, and a PCIe port accepts two protocols.
 #[test]
 fn the_template_of_a_pcie_port_follows_the_name_of_the_device() {
-    let run = measured("generic-nvme", |name| name.starts_with("RND4K") && name.ends_with("read"));
+    let run = measure("generic-nvme", |name| name.starts_with("RND4K") && name.ends_with("read"));
     for (path, block_device, wanted) in [
         ("/dev/nvme0n1", Some("nvme0n1"), "generic-nvme"),
         ("/mnt/file", Some("sdb1"), "generic-pcie-ahci"),
@@ -173,7 +173,7 @@ fn the_template_of_a_pcie_port_follows_the_name_of_the_device() {
 
 #[test]
 fn reads_alone_leave_all_that_writes_to_the_template_and_say_so() {
-    let run = measured("generic-nvme", |name| name.ends_with("read"));
+    let run = measure("generic-nvme", |name| name.ends_with("read"));
     let fit = outcome(&[run], None).unwrap();
     assert!(
         matches!(fit.drive.warnings[0], FitWarning::Simulated { .. }),
@@ -197,7 +197,7 @@ fn reads_alone_leave_all_that_writes_to_the_template_and_say_so() {
 #[test]
 fn the_written_file_is_a_drive_of_the_library_and_simulated_results_are_noted() {
     let library = library();
-    let run = measured("generic-nvme", |_| true);
+    let run = measure("generic-nvme", |_| true);
     assert!(matches!(run.target, Target::Simulated(_)));
     let fit = outcome(&[run], Some("samsung-980-pro-1tb")).unwrap();
     assert!(matches!(fit.drive.warnings[0], FitWarning::Simulated { .. }));
@@ -221,7 +221,7 @@ fn the_written_file_is_a_drive_of_the_library_and_simulated_results_are_noted() 
 
 #[test]
 fn the_outcome_does_not_depend_on_the_number_of_threads() {
-    let run = measured("generic-nvme", |name| name.ends_with("read"));
+    let run = measure("generic-nvme", |name| name.ends_with("read"));
     let results = [("1.json".to_owned(), run)];
     let (platform, port) = port();
     let of = |threads: usize| {

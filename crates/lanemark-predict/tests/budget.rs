@@ -44,7 +44,7 @@ fn fitted(run: &RunResult, bounds: Bounds) -> Fit {
     bounded(&library(), std::slice::from_ref(run), &port(), like, &[], bounds).unwrap()
 }
 
-fn ended(fit: &Fit) -> bool {
+fn has_ended(fit: &Fit) -> bool {
     fit.drive.warnings.iter().any(|one| matches!(one, FitWarning::Ended { .. }))
 }
 
@@ -61,7 +61,7 @@ fn a_large_grid_ends_within_its_work_and_says_what_was_omitted() {
     });
     let (used, of) = used.expect("a warning about omitted tests");
     assert!(of == all && used < all / 2, "{used} of {of}");
-    assert!(ended(&fit), "{:?}", fit.drive.warnings);
+    assert!(has_ended(&fit), "{:?}", fit.drive.warnings);
     assert!(fit.work > work_max / 2, "{}", fit.work);
     // Each stage takes its smallest step even after the maximum is reached, like a fit with a maximum of zero.
     let smallest = fitted(&run, Bounds { requests: 40, work_max: 0 }).work;
@@ -81,7 +81,7 @@ fn a_fit_with_enough_work_is_not_cut() {
     run.tests.retain(|test| test.test.name.contains("4 KiB"));
     run.workload.tests.retain(|test| test.name.contains("4 KiB"));
     let fit = fitted(&run, Bounds { requests: 60, work_max: lanemark_predict::WORK_MAX });
-    assert!(!ended(&fit), "{:?}", fit.drive.warnings);
+    assert!(!has_ended(&fit), "{:?}", fit.drive.warnings);
     assert!(fit.work < lanemark_predict::WORK_MAX / 2, "{}", fit.work);
     let is_thinned = |one: &FitWarning| matches!(one, FitWarning::Thinned { .. });
     assert!(!fit.drive.warnings.iter().any(is_thinned));

@@ -12,7 +12,7 @@ const SHARE: &str = "drive.translation.beside_collection";
 const WRITE_TIME: &str = "drive.front_end.write_time";
 
 /// Runs the workload `fit` on a SATA drive whose host writes are `percent` of all programmed data.
-fn measured(percent: &str) -> RunResult {
+fn measure(percent: &str) -> RunResult {
     let library = library();
     let platform_port = (PLACE.0.to_owned(), PLACE.1.to_owned());
     let settings = [(SHARE.to_owned(), percent.to_owned())];
@@ -44,7 +44,7 @@ fn find<'p>(parameters: &'p [FittedParameter], name: &str) -> Option<&'p FittedP
 
 #[test]
 fn random_writes_of_several_lengths_tell_collection_from_a_slow_processor() {
-    let parameters = fit(&measured("10%"), 1600);
+    let parameters = fit(&measure("10%"), 1600);
     let share = find(&parameters, SHARE).expect("the writes are explained by collection");
     assert_eq!(share.standing, Determination::Identified);
     let found = number(share.value.as_ref().unwrap());
@@ -55,13 +55,14 @@ fn random_writes_of_several_lengths_tell_collection_from_a_slow_processor() {
 
 #[test]
 fn of_writes_of_one_length_a_processor_that_is_far_too_slow_is_not_believed() {
-    let mut measured = measured("10%");
+    let mut measured = measure("10%");
     measured.tests.retain(|test| !test.test.is_in_order() && test.test.block == Bytes::kibi(4));
     assert!(measured.tests.len() > 4);
     let parameters = fit(&measured, 1600);
     let share = find(&parameters, SHARE).expect("the writes are explained by collection");
     let (low, high) = share.range_80.as_ref().expect("a range");
-    let (low, high) = (number(low), number(high));
+    let low = number(low);
+    let high = number(high);
     println!("{low} to {high}%");
     assert!(low <= 12.0 && high >= 8.0, "{low} to {high}% for 10%");
     let time = find(&parameters, WRITE_TIME).unwrap().value.clone().unwrap();
@@ -70,6 +71,6 @@ fn of_writes_of_one_length_a_processor_that_is_far_too_slow_is_not_believed() {
 
 #[test]
 fn a_fresh_drive_is_not_said_to_collect() {
-    let parameters = fit(&measured("100%"), 1600);
+    let parameters = fit(&measure("100%"), 1600);
     assert_eq!(find(&parameters, SHARE), None);
 }

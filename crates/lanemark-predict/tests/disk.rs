@@ -32,7 +32,7 @@ fn workload(library: &Library) -> Workload {
 }
 
 /// Returns the results for a disk that differs from the template, measured with 3% of noise.
-fn measured(library: &Library) -> RunResult {
+fn measure(library: &Library) -> RunResult {
     let settings: Vec<(String, String)> = [
         ("drive.disk.read_seek.average", "10.8 ms"),
         ("drive.disk.read_seek.full_stroke", "22 ms"),
@@ -58,7 +58,7 @@ fn value(parameters: &[FittedParameter], name: &str) -> f64 {
 #[test]
 fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
     let library = library();
-    let fit = fitted(&library, &measured(&library), &port(), Some(TEMPLATE), &[], 2000);
+    let fit = fitted(&library, &measure(&library), &port(), Some(TEMPLATE), &[], 2000);
     for parameter in &fit.drive.parameters {
         println!(
             "{} {:?} {:?} {:?}",
@@ -88,7 +88,7 @@ fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
         workload.tests.retain(|test| test.name == "RND4K Q1T1 read");
         run(system, &workload, 3).tests[0].iops.value
     };
-    let before = measured(&library);
+    let before = measure(&library);
     let before = before.tests.iter().find(|test| test.test.name == "RND4K Q1T1 read").unwrap();
     let off = short(&again) / before.iops.value - 1.0;
     assert!(off.abs() < 0.06, "{off:+.3}");
@@ -103,7 +103,7 @@ fn a_disk_is_not_fitted_from_a_solid_state_drive_nor_the_reverse() {
         assert!(matches!(error, PredictError::OtherMedia { .. }), "{error}");
         (error.to_string(), error.hint().unwrap())
     };
-    let (message, hint) = refused(&measured(&library), None);
+    let (message, hint) = refused(&measure(&library), None);
     assert!(
         message.contains("like reads from a hard disk, but generic-sata is a solid-state"),
         "{message}"
@@ -120,7 +120,7 @@ fn a_cloud_volume_is_no_template() {
     let library = library();
     let instance = ("aws-m5-4xlarge".to_owned(), "volume".to_owned());
     let volume = Some("aws-gp3-1tib");
-    let runs = [measured(&library)];
+    let runs = [measure(&library)];
     let error = outcome(&library, &runs, &instance, volume, &[], 100).unwrap_err();
     assert!(matches!(error, PredictError::CloudTemplate { .. }), "{error}");
     assert!(error.hint().unwrap().contains("[cloud]"), "{error}");

@@ -68,8 +68,8 @@ fn recovers(case: &Case, requests: u64) {
     for parameter in &fit.drive.parameters {
         let is = settings.iter().find(|(key, _)| *key == parameter.parameter);
         let is = is.map(|(_, value)| value.clone()).or(parameter.template.clone());
-        let (value, truth) = (parameter.value.clone(), is.clone());
-        let error = value.zip(truth).map(|(value, is)| match number(&is) {
+        let value = parameter.value.clone();
+        let error = value.zip(is.clone()).map(|(value, is)| match number(&is) {
             0.0 => number(&value),
             is => number(&value) / is - 1.0,
         });
@@ -142,7 +142,8 @@ fn limits_that_a_narrow_port_hides_are_not_stated() {
         // The range of this value extends far to the side that the link hides, and contains the true value of the
         // drive.
         let (low, high) = parameter.range_80.as_ref().expect("a range");
-        let (low, high) = (number(low), number(high));
+        let low = number(low);
+        let high = number(high);
         let drive = &truth.spec.first().drive;
         let own = match hidden {
             "front_end.read_time" => drive.front_end.read_time.as_microseconds(),

@@ -47,7 +47,8 @@ fn drive(library: &Library, rng: &mut Rng) -> Truth {
     let mut settings = Vec::new();
     for (key, unit, low, high) in CHANGED {
         let mut keys = key.split('.').skip(1);
-        let (table, key_name) = (keys.next().unwrap(), keys.next().unwrap());
+        let table = keys.next().unwrap();
+        let key_name = keys.next().unwrap();
         let factor = low * (high / low).powf(rng.unit());
         let Ok(Some(section)) = root.optional_table(table) else { continue };
         let text = plain(&section, key_name);
@@ -66,9 +67,10 @@ fn drive(library: &Library, rng: &mut Rng) -> Truth {
 
 /// Returns the text of a value, either bare or with its source.
 fn plain(section: &Section<'_>, key: &str) -> String {
-    match section.is_table(key) {
-        true => section.table(key).unwrap().text("value").unwrap(),
-        false => section.text(key).unwrap(),
+    if section.is_table(key) {
+        section.table(key).unwrap().text("value").unwrap()
+    } else {
+        section.text(key).unwrap()
     }
 }
 
@@ -143,8 +145,8 @@ fn errors(seed: u64, requests: u64) -> Vec<f64> {
     let predicted = system(&library, file.to_str().unwrap(), &there, &[]).unwrap();
     let mut once = workload;
     once.repeats = 1;
-    let (is, says) =
-        (run(&in_port(&there), &once, seed + 3000), run(&predicted, &once, seed + 4000));
+    let is = run(&in_port(&there), &once, seed + 3000);
+    let says = run(&predicted, &once, seed + 4000);
     let errors: Vec<f64> = is
         .tests
         .iter()

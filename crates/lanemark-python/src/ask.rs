@@ -97,7 +97,7 @@ pub(crate) fn what_if(
     threads: Option<usize>,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<Answer> {
-    let length = RunLength::of(options.full);
+    let length = RunLength::from_full(options.full);
     let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
     let opened_library = library.get().own();
     if let Some(depth) = options.queue_depth.filter(|depth| !QUEUE_DEPTH.contains(depth)) {
@@ -109,7 +109,8 @@ pub(crate) fn what_if(
         repeats: None,
     };
     let progress = Progress::default();
-    let (at_work, reporter) = (&lab, &progress);
+    let at_work = &lab;
+    let reporter = &progress;
     let run = move || {
         let question = WhatIfQuestion {
             from: source,
@@ -171,10 +172,12 @@ pub(crate) fn fit(
     command: Vec<String>,
 ) -> PyResult<Fit> {
     let runs: Vec<_> = runs.iter().map(|(name, run)| (name.clone(), run.get().0.clone())).collect();
-    let (opened_library, pool) = (library.get().own(), pool(threads)?);
+    let opened_library = library.get().own();
+    let pool = pool(threads)?;
     let settings = settings(&set).map_err(Failure::from)?;
     let cancel = CancelFlag::default();
-    let (runs, wish) = (&runs, cancel.clone());
+    let runs = &runs;
+    let wish = cancel.clone();
     let work = move || {
         let job = FitInput {
             results: runs,

@@ -78,8 +78,9 @@ pub(crate) fn simulate(
     command: Vec<String>,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<Run> {
-    let (system, workload) = (system.get(), workload.get());
-    let length = RunLength::of(extras.full);
+    let system = system.get();
+    let workload = workload.get();
+    let length = RunLength::from_full(extras.full);
     let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
     let requested = &workload.workload;
     let library = system.library.get().own();
@@ -89,7 +90,7 @@ pub(crate) fn simulate(
     provenance.inputs.clone_from(&system.inputs);
     provenance.inputs.extend(workload.inputs.clone());
     let progress =
-        Progress::of(lab.samples(&LabRun { system: &system.system, workload: requested }));
+        Progress::with_total(lab.samples(&LabRun { system: &system.system, workload: requested }));
     let on_progress = on_progress.as_ref();
     let mut result = py.detach(|| {
         let mut look = SignalWatch::new(&lab.cancel, &progress, on_progress);
@@ -97,10 +98,11 @@ pub(crate) fn simulate(
             progress.note(&event);
             look.look();
         });
-        look.ended(result)
+        look.finish(result)
     })?;
     if (extras.bottleneck || extras.interval) && result.as_ref().is_ok_and(|run| run.complete) {
-        let (lab, reporter) = (&lab, &progress);
+        let lab = &lab;
+        let reporter = &progress;
         let add_extras = move || {
             let mut run = result?;
             if extras.bottleneck {
@@ -109,8 +111,12 @@ pub(crate) fn simulate(
                 })?;
             }
             if extras.interval {
-                let (name, settings) = (system.name.as_str(), system.settings.as_slice());
-                let subject = DrawnSystem { library: &library, name, settings, ranges: &[] };
+                let subject = DrawnSystem {
+                    library: &library,
+                    name: system.name.as_str(),
+                    settings: system.settings.as_slice(),
+                    ranges: &[],
+                };
                 lab.add_intervals(&subject, &mut run, &mut |event| reporter.note(&event))?;
             }
             Ok::<_, LabError>(run)

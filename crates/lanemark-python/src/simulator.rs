@@ -173,7 +173,8 @@ impl Simulator {
         let now = state.storage.now();
         let at = at.unwrap_or(now);
         if at < now {
-            let (at, now) = (at.since(Instant::ZERO), now.since(Instant::ZERO));
+            let at = at.since(Instant::ZERO);
+            let now = now.since(Instant::ZERO);
             return Err(input(format!("at = {at}: the simulation is already at {now}")));
         }
         let access = Access { operation, offset, length };

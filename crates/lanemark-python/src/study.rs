@@ -77,7 +77,7 @@ impl Study {
         command: Vec<String>,
         on_progress: Option<Py<PyAny>>,
     ) -> PyResult<StudyRun> {
-        let length = RunLength::of(extras.full);
+        let length = RunLength::from_full(extras.full);
         let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
         let library = self.library.get().own();
         let mut provenance = provenance(command, seed);
@@ -86,8 +86,10 @@ impl Study {
             .study
             .systems()
             .map(|(_, system, workload)| lab.samples(&LabRun { system, workload }));
-        let progress = Progress::of(repeats.sum());
-        let (study, at_work, reporter) = (&self.study, &lab, &progress);
+        let progress = Progress::with_total(repeats.sum());
+        let study = &self.study;
+        let at_work = &lab;
+        let reporter = &progress;
         let run = move || {
             let intervals = extras.interval.then_some(&library);
             let requested = StudyExtras { bottleneck: extras.bottleneck, intervals };

@@ -82,7 +82,7 @@ impl Sweep {
                 definition,
                 workload,
                 seed,
-                RunLength::of(full),
+                RunLength::from_full(full),
             )
         })?;
         let kinds = columns::axis_kinds(sweep.axis_values());
@@ -118,9 +118,10 @@ impl Sweep {
 
     /// The values of a point.
     fn values(&self, point: u64) -> Result<Vec<String>, Failure> {
-        match point < self.sweep.points() {
-            true => Ok(self.sweep.values(point)),
-            false => Err(crate::failure::input(format!("the sweep does not have a point {point}"))),
+        if point < self.sweep.points() {
+            Ok(self.sweep.values(point))
+        } else {
+            Err(crate::failure::input(format!("the sweep does not have a point {point}")))
         }
     }
 
@@ -137,7 +138,8 @@ impl Sweep {
         last: u64,
         cancel: &Bound<'_, Cancel>,
     ) -> Result<Option<Table>, Failure> {
-        let (opened_library, cancel) = (self.library.get().own(), &cancel.get().0);
+        let opened_library = self.library.get().own();
+        let cancel = &cancel.get().0;
         let sweep = &self.sweep;
         let points =
             py.detach(move || ChunkRunner::new(sweep, opened_library).run(first..=last, cancel))?;

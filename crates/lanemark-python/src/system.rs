@@ -33,7 +33,8 @@ impl System {
     ) -> Result<Self, Failure> {
         let opened_library = library.get().own();
         let settings = settings(&set)?;
-        let (named, set) = (&name, &settings);
+        let named = &name;
+        let set = &settings;
         let (system, inputs) = py.detach(move || {
             let system = assemble(&opened_library, named, set);
             system.map(|system| (system, opened_library.used()))

@@ -33,7 +33,8 @@ type ColumnParts<'py> = (String, String, Bound<'py, PyAny>);
 impl Table {
     /// Creates the table of `columns`.
     pub(crate) fn new(columns: Vec<Column>) -> Result<Self, Failure> {
-        let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
+        let mut fields = Vec::new();
+        let mut arrays = Vec::<ArrayRef>::new();
         for Column { name, values } in columns {
             let (kind, known, array): (_, _, ArrayRef) = match values {
                 ColumnValues::Whole(all) => {

@@ -46,7 +46,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Creates a progress record for this number of pieces.
-    pub(crate) fn of(total: usize) -> Self {
+    pub(crate) fn with_total(total: usize) -> Self {
         Self { ended: AtomicUsize::new(0), total: AtomicUsize::new(total) }
     }
 
@@ -118,7 +118,7 @@ impl<'l> SignalWatch<'l> {
 
     /// Returns the outcome of the finished work, or the exception that was raised during the work, after a final
     /// progress report.
-    pub(crate) fn ended<R>(self, outcome: R) -> PyResult<R> {
+    pub(crate) fn finish<R>(self, outcome: R) -> PyResult<R> {
         let now = self.progress.counts();
         match (self.raised, self.on_progress.filter(|_| self.reported != Some(now))) {
             (Some(raised), _) => Err(raised),
@@ -150,6 +150,6 @@ pub(crate) fn watched<R: Send>(
             }
             at_work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
-        look.ended(outcome)
+        look.finish(outcome)
     })
 }

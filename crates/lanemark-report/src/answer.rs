@@ -25,7 +25,9 @@ pub fn answer(outcome: &StudyOutcome) -> Option<String> {
     let comparison = outcome.comparison.as_ref()?;
     let side = |value: fn(&(String, f64, Option<f64>)) -> Option<f64>| {
         let ratios = comparison.ratios.iter();
-        RatioTally::of(ratios.filter_map(|row| Some((row.0.as_str(), value(row)?))).collect())
+        RatioTally::from_ratios(
+            ratios.filter_map(|row| Some((row.0.as_str(), value(row)?))).collect(),
+        )
     };
     let simulated = side(|row| Some(row.1))?;
     let published = side(|row| row.2);
@@ -43,7 +45,7 @@ pub fn answer(outcome: &StudyOutcome) -> Option<String> {
 
 impl<'a> RatioTally<'a> {
     /// Returns the tally of the finite ratios; `None` if no ratio is finite.
-    fn of(ratios: Vec<(&'a str, f64)>) -> Option<Self> {
+    fn from_ratios(ratios: Vec<(&'a str, f64)>) -> Option<Self> {
         let mut ratios: Vec<(&str, f64)> = ratios
             .into_iter()
             .filter(|(_, ratio)| ratio.is_finite())

@@ -28,7 +28,7 @@ pub(crate) struct HopShare {
 
 impl Budget {
     /// Returns the budget of `result`; `None` if no repeat has a budget.
-    pub(crate) fn of(result: &TestResult) -> Option<Self> {
+    pub(crate) fn from_result(result: &TestResult) -> Option<Self> {
         Self::of_paths(result.samples.iter().filter_map(|sample| sample.path.as_ref()))
     }
 

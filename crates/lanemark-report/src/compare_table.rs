@@ -132,13 +132,15 @@ fn rows<'r>(
     shared: &[TestPair<'r>],
     parts: &'r [Vec<(TestResult, TestResult)>],
 ) -> (Vec<TestPair<'r>>, Vec<TestPair<'r>>) {
-    let (mut rates, mut latencies) = (Vec::new(), Vec::new());
+    let mut rates = Vec::new();
+    let mut latencies = Vec::new();
     for (pair, parts) in shared.iter().zip(parts) {
         rates.push(*pair);
         rates.extend(parts.iter().map(|(own, other)| (own, other)));
-        match parts.is_empty() {
-            true => latencies.push(*pair),
-            false => latencies.extend(parts.iter().map(|(own, other)| (own, other))),
+        if parts.is_empty() {
+            latencies.push(*pair)
+        } else {
+            latencies.extend(parts.iter().map(|(own, other)| (own, other)))
         }
     }
     (rates, latencies)
@@ -237,7 +239,8 @@ fn directions(
 
 /// Returns the warnings about both runs. A warning that applies to both appears once.
 fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> {
-    let (of_a, of_b) = (target::warnings(a), target::warnings(b));
+    let of_a = target::warnings(a);
+    let of_b = target::warnings(b);
     let name = |name: &str, (warning, advice): &(String, &'static str)| {
         (format!("{name}: {warning}"), *advice)
     };
@@ -316,7 +319,8 @@ impl FigurePair {
 
     /// Returns the range of the ratio, if both runs have more than one repeat.
     fn range(&self) -> Option<(f64, f64)> {
-        let (a, b) = (self.a.as_ref()?, self.b.as_ref()?);
+        let a = self.a.as_ref()?;
+        let b = self.b.as_ref()?;
         let (low, high) = b.ratio_range(a);
         (a.has_range() && b.has_range() && low.is_finite() && high.is_finite())
             .then_some((low, high))
@@ -383,7 +387,7 @@ impl FigureVerdict {
 /// Returns the figure of a test; `None` if no request was completed.
 fn figure(metric: FigureMetric, result: &TestResult) -> Option<Statistic> {
     let is_known = metric != FigureMetric::Latency || has_latency(result);
-    is_known.then(|| metric.of(result))
+    is_known.then(|| metric.value_in(result))
 }
 
 fn summary(verdicts: &[FigureVerdict], metric: FigureMetric) -> String {
@@ -420,7 +424,6 @@ fn summary(verdicts: &[FigureVerdict], metric: FigureMetric) -> String {
     format!("{}.", parts.join("; "))
 }
 
-/// The percentiles that are compared.
 const PERCENTILES: [(f64, &str); 3] = [(50.0, "p50"), (99.0, "p99"), (99.9, "p99.9")];
 
 /// Writes the percentiles of latency. Each percentile is computed per repeat and averaged over the repeats, with a 95%
@@ -475,7 +478,7 @@ fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
     let of = |sample: &Sample| Some(sample.latency().percentile_ns(at)? as f64 / 1e3);
     let values: Option<Vec<f64>> = test.samples.iter().map(of).collect();
     let values = values.filter(|values| !values.is_empty())?;
-    Some(Statistic::of(&values, AverageMethod::Median))
+    Some(Statistic::from_values(&values, AverageMethod::Median))
 }
 
 /// Returns the settings in which two tests differ, such as `queue depth 8 and 32`.

@@ -9,12 +9,12 @@ use crate::number::significant;
 /// Returns the notes on the rows of a run; empty if no tests ran in parallel and no test copied data.
 pub(crate) fn sentences(run: &RunResult) -> Vec<String> {
     let groups = run.workload.groups().into_iter().filter(|group| group.len() > 1);
-    let groups = groups.map(|group| together(run, group));
+    let groups = groups.map(|group| describe_group(run, group));
     let copies = run.tests.iter().filter(|result| result.test.mix().copy_to.is_some());
     groups.chain(copies.filter_map(copied)).collect()
 }
 
-fn together(run: &RunResult, group: Range<usize>) -> String {
+fn describe_group(run: &RunResult, group: Range<usize>) -> String {
     let names: Vec<&str> =
         run.workload.tests[group].iter().map(|test| test.name.as_str()).collect();
     let names = names.join(", ");

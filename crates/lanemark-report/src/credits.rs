@@ -46,9 +46,10 @@ fn of_several(loads: &[(&str, &[CreditUse])]) -> Option<String> {
 }
 
 fn of_credits(credit: &CreditUse, load: &str) -> String {
-    let rate = match credit.reserve {
-        Reserve::ThroughputCredits => rate_text(credit.refill_per_second as f64),
-        _ => format!("{} IOPS", grouped(&fixed(credit.refill_per_second as f64, 0))),
+    let rate = if credit.reserve == Reserve::ThroughputCredits {
+        rate_text(credit.refill_per_second as f64)
+    } else {
+        format!("{} IOPS", grouped(&fixed(credit.refill_per_second as f64, 0)))
     };
     let kind = name(credit);
     match credit.end {
@@ -63,10 +64,7 @@ fn of_credits(credit: &CreditUse, load: &str) -> String {
 }
 
 fn name(credit: &CreditUse) -> &'static str {
-    match credit.reserve {
-        Reserve::ThroughputCredits => "throughput",
-        _ => "I/O",
-    }
+    if credit.reserve == Reserve::ThroughputCredits { "throughput" } else { "I/O" }
 }
 
 #[cfg(test)]
@@ -97,7 +95,8 @@ mod tests {
 
     #[test]
     fn the_end_of_each_kind_of_credits_is_stated_the_soonest_first() {
-        let (io, bytes) = (Reserve::OperationCredits, Reserve::ThroughputCredits);
+        let io = Reserve::OperationCredits;
+        let bytes = Reserve::ThroughputCredits;
         let text = |credits| sentences(&[result("a", credits)]);
         assert_eq!(text(Vec::new()), None);
         assert_eq!(

@@ -12,7 +12,6 @@ pub struct DriveValue {
     pub parameter: String,
     /// The value as written in the file, and its range if the file states one.
     pub text: String,
-    /// Origin of the value.
     pub origin: String,
 }
 
@@ -23,9 +22,7 @@ pub struct DriveRating {
     pub what: String,
     /// Unit of both figures.
     pub unit: &'static str,
-    /// The rating.
     pub rated: f64,
-    /// The simulated figure.
     pub simulated: f64,
 }
 

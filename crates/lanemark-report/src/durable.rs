@@ -40,7 +40,7 @@ fn sentence(result: &TestResult) -> Option<String> {
     let verdict = if p99 < BOUND_NS { "below" } else { "not below" };
     Some(format!(
         "99% of the flushes (fdatasync) took up to {} {}, {verdict} the 10 ms that etcd requires.",
-        significant(unit.of(p99 as f64)),
+        significant(unit.convert(p99 as f64)),
         unit.name()
     ))
 }

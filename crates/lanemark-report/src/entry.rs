@@ -12,7 +12,6 @@ use crate::terminal::TerminalText;
 /// A link of a platform, ready to show.
 #[derive(Clone, Debug)]
 pub struct PlatformLink {
-    /// Name of the link.
     pub name: String,
     /// The chip at the far end of the link.
     pub to: String,
@@ -27,7 +26,6 @@ pub struct PlatformLink {
 /// A port of a platform, ready to show.
 #[derive(Clone, Debug)]
 pub struct PlatformPort {
-    /// Name of the port.
     pub name: String,
     /// Connector, which determines the model of the port's own link.
     pub law: String,
@@ -50,11 +48,9 @@ pub struct EntryTest {
     pub block: String,
     /// Order of the offsets.
     pub pattern: &'static str,
-    /// Share of reads.
     pub read_share: f64,
     /// Number of outstanding requests per thread.
     pub queue_depth: u32,
-    /// Number of threads.
     pub threads: u32,
     /// Range of the drive that the test uses.
     pub span: String,

@@ -15,7 +15,6 @@ pub(crate) struct ErrorSummary<'a> {
     role: FigureRole,
     /// Number of figures that have this role.
     count: usize,
-    /// Number of figures that are bounds.
     bounds: usize,
     /// Number of bounds that the model meets.
     bounds_met: usize,
@@ -27,7 +26,7 @@ pub(crate) struct ErrorSummary<'a> {
 }
 
 impl<'a> ErrorSummary<'a> {
-    pub(crate) fn of(outcome: &'a StudyOutcome, role: FigureRole) -> Self {
+    pub(crate) fn from_outcome(outcome: &'a StudyOutcome, role: FigureRole) -> Self {
         let distinct = outcome.distinct(role);
         let mut errors: Vec<f64> = distinct.iter().map(|check| check.error.abs()).collect();
         errors.sort_by(f64::total_cmp);
@@ -89,18 +88,21 @@ impl<'a> ErrorSummary<'a> {
         });
         let repeats = count_phrase(self.repeats, "near repeat", "near repeats");
         let breakdown: Vec<String> = bounds.into_iter().chain(repeats).collect();
-        let breakdown = match breakdown.is_empty() {
-            true => String::new(),
-            false => format!(" (including {})", breakdown.join("; ")),
+        let breakdown = if breakdown.is_empty() {
+            String::new()
+        } else {
+            format!(" (including {})", breakdown.join("; "))
         };
         let error = |value: Option<f64>| value.map_or(ABSENT.to_owned(), percent);
-        let (median, mean) = (error(self.median()), error(self.mean()));
+        let median = error(self.median());
+        let mean = error(self.mean());
         let worst = self.worst.map_or(String::new(), |check| {
             format!(", worst {} ({})", percent_signed(check.error), figure_name(outcome, check))
         });
-        let of = match breakdown.is_empty() {
-            true => String::new(),
-            false => format!(" of the {} distinct figures", self.errors.len()),
+        let of = if breakdown.is_empty() {
+            String::new()
+        } else {
+            format!(" of the {} distinct figures", self.errors.len())
         };
         let width = outcome.interval_width(self.role);
         let within = match (outcome.within(self.role), width) {

@@ -106,9 +106,10 @@ fn verdict(explanation: &Explanation) -> String {
         }
         LimitingPart::Undecided => {
             let probed = !explanation.evidence.contains(&EvidenceItem::NoQueueProbe);
-            match probed {
-                true => "no observed part was at its limit",
-                false => "--explain tries a deeper queue, which may find the limit",
+            if probed {
+                "no observed part was at its limit"
+            } else {
+                "--explain tries a deeper queue, which may find the limit"
             }
         }
     };

@@ -77,7 +77,7 @@ pub(crate) fn rows(outcome: &StudyOutcome, metric: FigureMetric) -> Vec<FigureRo
                 rows.extend(simulated.map(|result| FigureRow {
                     test,
                     system,
-                    simulated: Some(metric.of(result)),
+                    simulated: Some(metric.value_in(result)),
                     interval: metric.interval(result),
                     check: None,
                 }));
@@ -103,10 +103,8 @@ pub(crate) fn table(
 ) -> Table {
     let unit = metric.unit();
     // Without published figures, the columns for them are empty, and the code below removes them.
-    let figures = |column: Column| match outcome.figures.is_empty() {
-        true => column.optional(1),
-        false => column,
-    };
+    let figures =
+        |column: Column| if outcome.figures.is_empty() { column.optional(1) } else { column };
     let mut columns = vec![
         Column::name("test"),
         Column::name("system"),
@@ -126,7 +124,7 @@ pub(crate) fn table(
         let mut cells = vec![Cell::plain(row.test).repeating(same)];
         cells.extend(row.cells(outcome));
         cells.extend(measured.iter().map(|(_, run)| {
-            let value = run.test(row.test).and_then(|result| known_value(&metric.of(result)));
+            let value = run.test(row.test).and_then(|result| known_value(&metric.value_in(result)));
             Cell::plain(or_absent(value, significant)).repeating(same)
         }));
         table.push(cells);

@@ -24,7 +24,8 @@ pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
     sheet.blank();
     sheet.table(&values(fitted));
     for setting in &fitted.host {
-        let (parameter, value) = (&setting.parameter, &setting.value);
+        let parameter = &setting.parameter;
+        let value = &setting.value;
         let reason = setting.reason.as_deref().unwrap_or("as measured");
         sheet.item("- ", &format!("{parameter} = {value}: {reason}"), CellEmphasis::Faint);
     }
@@ -47,8 +48,8 @@ fn answer(fitted: &FittedDrive) -> String {
     let errors = fitted.errors();
     let is_identified =
         |parameter: &&FittedParameter| parameter.standing == Determination::Identified;
-    let (set, all) =
-        (fitted.parameters.iter().filter(is_identified).count(), fitted.parameters.len());
+    let set = fitted.parameters.iter().filter(is_identified).count();
+    let all = fitted.parameters.len();
     let of = format!("the measurements determine {set} of {all} values");
     let name = &fitted.measured;
     match (errors.get(errors.len() / 2), errors.last()) {
@@ -135,7 +136,7 @@ fn figures(fitted: &FittedDrive) -> Table {
             cells.push(error(rate));
             let request = rate.map_or(1.0, |rate| rate.request_bytes);
             cells.extend(pair(rate, |rate| fixed(rate / request, 0)));
-            cells.extend(pair(figure_of_kind(mean), |ns| significant(unit.of(ns))));
+            cells.extend(pair(figure_of_kind(mean), |ns| significant(unit.convert(ns))));
             cells.push(error(figure_of_kind(mean)));
             cells.push(error(figure_of_kind(tail)));
             table.push(cells);

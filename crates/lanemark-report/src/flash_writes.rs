@@ -21,7 +21,8 @@ pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     .filter(|&(_, bytes)| bytes > Bytes::ZERO)
     .map(|(what, bytes)| format!("{what} {} GB", fixed(bytes.get() as f64 / 1e9, 2)))
     .collect();
-    let (amplified, erased) = (fixed(amplified, 2), sum.superblocks_erased);
+    let amplified = fixed(amplified, 2);
+    let erased = sum.superblocks_erased;
     Some(match (parts.is_empty(), erased) {
         (true, 0) => return None,
         (true, _) => format!("No data had to be moved; {erased} superblocks were erased."),

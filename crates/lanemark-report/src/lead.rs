@@ -298,7 +298,8 @@ mod tests {
             });
             test
         };
-        let (link, drive) = (|| with(LimitingPart::LinkBound), || with(LimitingPart::DriveBound));
+        let link = || with(LimitingPart::LinkBound);
+        let drive = || with(LimitingPart::DriveBound);
         assert_eq!(limits(&[link()]).unwrap(), "The test is link-bound.");
         let both = [drive(), link(), with(LimitingPart::Undecided), link()];
         let wanted = "2 of 4 tests: link-bound; 1 of 4 tests: drive-bound.";

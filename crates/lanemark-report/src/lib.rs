@@ -10,6 +10,8 @@
 //! The crate does not compute figures other than ratios, shares and means of the figures in the result. It does not fit
 //! or smooth figures, and does not omit figures that look odd.
 
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod answer;
 mod budget;
 mod calibration;

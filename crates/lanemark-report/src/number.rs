@@ -133,7 +133,7 @@ impl LatencyUnit {
     }
 
     /// Converts `ns` to this unit.
-    pub(crate) fn of(self, ns: f64) -> f64 {
+    pub(crate) fn convert(self, ns: f64) -> f64 {
         match self {
             Self::Microseconds => ns / 1e3,
             Self::Milliseconds => ns / 1e6,
@@ -156,8 +156,8 @@ mod tests {
 
     #[test]
     fn a_single_repeat_has_no_spread() {
-        assert_eq!(spread(&Statistic::of(&[5.0], AverageMethod::Mean)), ABSENT);
-        assert_eq!(spread(&Statistic::of(&[9.0, 11.0], AverageMethod::Mean)), "±10.0%");
+        assert_eq!(spread(&Statistic::from_values(&[5.0], AverageMethod::Mean)), ABSENT);
+        assert_eq!(spread(&Statistic::from_values(&[9.0, 11.0], AverageMethod::Mean)), "±10.0%");
         assert_eq!(spread(&Statistic::default()), ABSENT);
     }
 

@@ -41,7 +41,7 @@ pub(crate) fn brief_summary(sample: &Sample) -> Option<String> {
             }
         });
     }
-    let phases = DrivePhases::of(sample.series.as_ref()?);
+    let phases = DrivePhases::from_series(sample.series.as_ref()?);
     let window = phases.window?;
     Some(match phases.steady_from {
         Some(Duration::ZERO) => format!("Steady: {} requests a second", mean(window.mean)),
@@ -94,7 +94,7 @@ fn spread(window: &SteadyWindow, last: usize, tracked: TrackedFigure) -> String 
 }
 
 fn phases(series: &Series) -> Option<String> {
-    let phases = DrivePhases::of(series);
+    let phases = DrivePhases::from_series(series);
     let window = phases.window.filter(|_| series.points.len() > 1)?;
     let unmoved = match phases.nothing_moved.filter(|_| is_written(series)) {
         Some(time) if time >= series.elapsed() => "Collection moved nothing. ".to_owned(),
@@ -164,7 +164,7 @@ pub(crate) fn table(sample: &Sample) -> Option<Table> {
         Column::number("WA", "").optional(3),
     ]);
     let cell = |point: &SeriesPoint, ns: f64| {
-        or_absent((point.requests() > 0).then_some(ns), |ns| significant(latency.of(ns)))
+        or_absent((point.requests() > 0).then_some(ns), |ns| significant(latency.convert(ns)))
     };
     for (index, point) in rows.points.iter().enumerate() {
         table.push(vec![
@@ -206,7 +206,7 @@ pub(crate) fn together(runs: &[(&str, &Series)]) -> Table {
             Cell::plain(significant(series.elapsed().as_seconds() / seconds)),
         ];
         cells.extend((0..QUARTERS.len()).map(|index| Cell::plain(rate(index))));
-        cells.push(Cell::plain(or_absent(longest, |ns| significant(latency.of(ns)))));
+        cells.push(Cell::plain(or_absent(longest, |ns| significant(latency.convert(ns)))));
         cells.push(Cell::plain(or_absent(amplification, |value| fixed(value, 2))));
         table.push(cells);
     }
@@ -216,7 +216,8 @@ pub(crate) fn together(runs: &[(&str, &Series)]) -> Table {
 /// Returns part `number` of `parts` of a series as one point; `None` if the part does not contain a point.
 fn part(series: &Series, number: usize, parts: usize) -> Option<Series> {
     let count = series.points.len();
-    let (from, to) = (number * count / parts, (number + 1) * count / parts);
+    let from = number * count / parts;
+    let to = (number + 1) * count / parts;
     let last = if to == count { series.last } else { series.interval };
     let points = series.points[from..to].to_vec();
     (from < to).then(|| Series { interval: series.interval, last, points }.condensed(1))
@@ -241,7 +242,7 @@ fn rounds(steady: &SteadyState) -> Table {
             cell(number.to_string()),
             cell(fixed(round.iops, 0)),
             cell(significant(round.throughput_bytes_per_second / 1e6)),
-            cell(significant(unit.of(round.latency_mean_ns))),
+            cell(significant(unit.convert(round.latency_mean_ns))),
             cell(or_absent(amplification, |value| fixed(value, 2))),
         ]);
     }

@@ -8,7 +8,6 @@ use lanemark_schema::result::HopId;
 
 /// Number of system colours before they repeat.
 pub const SYSTEM_COLOURS: usize = 6;
-/// Number of hop colours.
 pub const HOP_COLOURS: usize = 12;
 /// Colours of links, counted from the host. Links deeper than the third have the colour of the third.
 const LINKS: [usize; 3] = [2, 8, 11];

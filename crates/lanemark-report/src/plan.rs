@@ -69,8 +69,9 @@ fn interfaces(carriers: &[Carrier]) -> Table {
 }
 
 fn whole_or_significant(value: f64) -> String {
-    match value.fract() == 0.0 && value.abs() < 1e15 {
-        true => format!("{value:.0}"),
-        false => significant(value),
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        format!("{value:.0}")
+    } else {
+        significant(value)
     }
 }

@@ -101,9 +101,10 @@ fn processors(evidence: &[&Evidence]) -> Option<String> {
         mean(|record| record.interrupts),
     ];
     let stolen = mean(|record| record.stolen);
-    let stolen = match stolen >= 0.005 {
-        true => format!("; the hypervisor took {}", fixed(stolen, 2)),
-        false => String::new(),
+    let stolen = if stolen >= 0.005 {
+        format!("; the hypervisor took {}", fixed(stolen, 2))
+    } else {
+        String::new()
     };
     Some(format!(
         "The machine used {} of {} cores: {} in programs, {} in the kernel, {} in interrupts{stolen}.",

@@ -289,9 +289,10 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
 /// Formats the spread over repeats. A test that has converged does not show a spread, because a sentence states its
 /// interval.
 fn repeats_text(result: &TestResult) -> String {
-    match result.samples.iter().any(|sample| sample.converged.is_some()) {
-        true => ABSENT.to_owned(),
-        false => spread(&result.throughput_bytes_per_second),
+    if result.samples.iter().any(|sample| sample.converged.is_some()) {
+        ABSENT.to_owned()
+    } else {
+        spread(&result.throughput_bytes_per_second)
     }
 }
 
@@ -371,7 +372,7 @@ fn rounded(count: u64) -> String {
 fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) -> Vec<Cell> {
     let latency = if with_latencies { result.latency() } else { Default::default() };
     let throughput = &result.throughput_bytes_per_second;
-    let time = |ns: f64| significant(unit.of(ns));
+    let time = |ns: f64| significant(unit.convert(ns));
     // The statistic is zero both for a latency of zero and for a test without any requests.
     let mean =
         known_value(&result.latency_mean_ns).filter(|_| with_latencies && has_latency(result));

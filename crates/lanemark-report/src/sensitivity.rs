@@ -62,10 +62,7 @@ pub(crate) fn sentence(sensitivity: &Sensitivity) -> String {
         .load()
         .map(|gain| format!("twice the {} {}", gain.hop, signed(gain.throughput_gain)))
         .collect();
-    let load = match load.is_empty() {
-        true => String::new(),
-        false => format!("; {}", load.join(", ")),
-    };
+    let load = if load.is_empty() { String::new() } else { format!("; {}", load.join(", ")) };
     let Some(most) = sensitivity.bottleneck() else {
         return format!(
             "No single hop is the bottleneck: doubling the speed of any hop gains less than 1%{load}."
@@ -73,9 +70,10 @@ pub(crate) fn sentence(sensitivity: &Sensitivity) -> String {
     };
     let busy =
         most.utilisation.map_or(String::new(), |share| format!(", {} busy", percent_whole(share)));
-    let given = match most.throughput_gain > 0.0 {
-        true => format!("would change the throughput by {}", signed(most.throughput_gain)),
-        false => format!("would reduce the latency by {}", percent_whole(most.latency_gain)),
+    let given = if most.throughput_gain > 0.0 {
+        format!("would change the throughput by {}", signed(most.throughput_gain))
+    } else {
+        format!("would reduce the latency by {}", percent_whole(most.latency_gain))
     };
     format!("{}{busy}: {} {given}{load}.", most.hop, most.change)
 }
@@ -104,9 +102,10 @@ pub(crate) fn table(sensitivity: &Sensitivity) -> Table {
             latency(gain),
         ];
         let cells = cells.map(|text| Cell::inked(text, ink)).to_vec();
-        match gain.id.is_load() && !ruled {
-            true => table.push_ruled(cells),
-            false => table.push(cells),
+        if gain.id.is_load() && !ruled {
+            table.push_ruled(cells);
+        } else {
+            table.push(cells);
         }
         ruled |= gain.id.is_load();
     }
@@ -153,8 +152,14 @@ mod tests {
     ) -> ChangeGain {
         let utilisation = (!load).then_some(0.97);
         let id = if load { SystemChange::QueueDepth } else { SystemChange::Hop(HopId::Link(0)) };
-        let (hop, change) = (hop.to_owned(), change.to_owned());
-        ChangeGain { id, hop, change, utilisation, throughput_gain, latency_gain }
+        ChangeGain {
+            id,
+            hop: hop.to_owned(),
+            change: change.to_owned(),
+            utilisation,
+            throughput_gain,
+            latency_gain,
+        }
     }
 
     #[test]

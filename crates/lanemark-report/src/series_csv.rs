@@ -48,8 +48,9 @@ pub fn series_csv(run: &RunResult) -> String {
 /// Quotes a name as a CSV field.
 fn quoted(name: &str) -> String {
     let name = shown(name);
-    match name.contains([',', '"']) {
-        true => format!("\"{}\"", name.replace('"', "\"\"")),
-        false => name.into_owned(),
+    if name.contains([',', '"']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.into_owned()
     }
 }

@@ -53,7 +53,7 @@ pub fn study_table(
             let mark = format!("{:<12}", role_name(role));
             sheet.item(
                 &mark,
-                &ErrorSummary::of(outcome, role).sentence(outcome),
+                &ErrorSummary::from_outcome(outcome, role).sentence(outcome),
                 CellEmphasis::Plain,
             );
         }
@@ -107,11 +107,12 @@ pub fn study_answer(outcome: &StudyOutcome) -> String {
     if let Some(answer) = answer(outcome) {
         return answer;
     }
-    let predicted = ErrorSummary::of(outcome, FigureRole::Predicted);
+    let predicted = ErrorSummary::from_outcome(outcome, FigureRole::Predicted);
     match outcome.figures_of(FigureRole::Predicted).next() {
         Some(_) => format!("{}: {}", outcome.title, predicted.sentence(outcome)),
         None => {
-            let (systems, tests) = (outcome.systems.len(), figure_table::tests(outcome).len());
+            let systems = outcome.systems.len();
+            let tests = figure_table::tests(outcome).len();
             format!("{}: {tests} tests on {systems} systems.", outcome.title)
         }
     }

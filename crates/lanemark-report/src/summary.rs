@@ -80,9 +80,10 @@ fn comparison_summary(runs: &[(&str, &RunResult)]) -> Option<String> {
 fn is_ahead(rates: &[&Statistic], one: usize) -> bool {
     let rate = rates[one];
     rates.iter().enumerate().filter(|(other, _)| *other != one).all(|(_, other)| {
-        let least = match rate.has_range() && other.has_range() {
-            true => rate.ratio_range(other).0,
-            false => rate.value / other.value / ALONE,
+        let least = if rate.has_range() && other.has_range() {
+            rate.ratio_range(other).0
+        } else {
+            rate.value / other.value / ALONE
         };
         least > 1.0
     })

@@ -11,11 +11,9 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
 }
 
-/// A column of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) name: String,
-    /// The unit of all numbers in the column.
     pub(crate) unit: &'static str,
     pub(crate) kind: ColumnKind,
     /// Rank among the optional columns. If a table is too wide, the column with the highest rank is omitted first; a
@@ -34,7 +32,6 @@ pub(crate) enum ColumnKind {
     Number,
 }
 
-/// A row of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
@@ -42,7 +39,6 @@ pub(crate) struct Row {
     pub(crate) ruled: bool,
 }
 
-/// A cell of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) text: String,
@@ -51,7 +47,6 @@ pub(crate) struct Cell {
     pub(crate) repeated: bool,
 }
 
-/// The importance of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CellEmphasis {
     #[default]
@@ -118,7 +113,6 @@ impl Column {
         Self { name: name.to_owned(), unit, kind, optional: 0 }
     }
 
-    /// Creates a column of names.
     pub(crate) fn name(name: &str) -> Self {
         Self::new(name, "", ColumnKind::Name)
     }

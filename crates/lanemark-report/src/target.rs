@@ -74,9 +74,10 @@ pub(crate) fn sentence(run: &RunResult) -> String {
                 target.place.as_ref().map(|path| format!(", data in {path}")).unwrap_or_default();
             let setting = |(name, value): (&String, &String)| format!("{name} {value}");
             let settings: Vec<String> = target.settings.iter().map(setting).collect();
-            let settings = match settings.is_empty() {
-                true => String::new(),
-                false => format!("; {}", settings.join(", ")),
+            let settings = if settings.is_empty() {
+                String::new()
+            } else {
+                format!("; {}", settings.join(", "))
             };
             format!("Measured: {}, {}{version}{location}{settings}.", target.name, target.product)
         }

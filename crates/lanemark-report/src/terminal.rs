@@ -181,7 +181,9 @@ impl TableLayout {
                     ColumnKind::Number => {
                         tail + cells.map(|cell| whole(&cell.text).width()).max().unwrap_or(0)
                     }
-                    _ => cells.map(|cell| without_styles(&cell.text).width()).max().unwrap_or(0),
+                    ColumnKind::Name | ColumnKind::Text => {
+                        cells.map(|cell| without_styles(&cell.text).width()).max().unwrap_or(0)
+                    }
                 };
                 body.max(
                     header(&table.columns[index])
@@ -226,7 +228,8 @@ impl TableLayout {
     /// Returns the lines of a cell in the column at `index`: one line, unless the shortened name would equal another
     /// row's name.
     fn lines(&self, table: &Table, cell: &Cell, index: usize) -> Vec<String> {
-        let (width, text) = (self.widths[index], without_styles(&cell.text));
+        let width = self.widths[index];
+        let text = without_styles(&cell.text);
         match table.columns[self.kept[index]].kind {
             _ if cell.repeated => vec![String::new()],
             ColumnKind::Name if text.width() > width && self.is_ambiguous(table, index) => {
@@ -253,7 +256,9 @@ impl TableLayout {
                 let text = format!("{text}{}", " ".repeat(self.tails[index].saturating_sub(tail)));
                 pad_left(&text, width + gap)
             }
-            _ => format!("{}{}", " ".repeat(gap), pad_right(text, width)),
+            ColumnKind::Name | ColumnKind::Text => {
+                format!("{}{}", " ".repeat(gap), pad_right(text, width))
+            }
         };
         (padded, cell.ink)
     }
@@ -274,7 +279,9 @@ fn header_lines(table: &Table, layout: &TableLayout) -> Vec<String> {
                 let width = layout.widths[column];
                 text.push_str(&match table.columns[layout.kept[column]].kind {
                     ColumnKind::Number => pad_left(name, width + gap),
-                    _ => format!("{}{}", " ".repeat(gap), pad_right(&shorten(name, width), width)),
+                    ColumnKind::Name | ColumnKind::Text => {
+                        format!("{}{}", " ".repeat(gap), pad_right(&shorten(name, width), width))
+                    }
                 });
             }
             text

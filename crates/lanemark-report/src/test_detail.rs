@@ -91,7 +91,7 @@ fn write_body(sheet: &mut TerminalText, run: &RunResult, test: &TestResult) {
     }
     sheet.blank();
     over_time(sheet, test);
-    match Budget::of(test) {
+    match Budget::from_result(test) {
         Some(budget) => {
             sheet.table(&budget_table(&budget));
             sheet.blank();
@@ -278,7 +278,8 @@ fn served_text(live: &LiveDelivery) -> String {
     text.extend(live.content.map(content));
     for (name, direction) in [("Reads", &live.reads), ("Writes", &live.writes)] {
         if let Some(direction) = direction {
-            let (p50, p99) = (us(&direction.latency, 50.0), us(&direction.latency, 99.0));
+            let p50 = us(&direction.latency, 50.0);
+            let p99 = us(&direction.latency, 99.0);
             text.push_str(&format!(
                 " {name} were delivered within {p50} at the median and {p99} at p99."
             ));
@@ -358,7 +359,7 @@ fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
     columns.extend(PERCENTILES.iter().map(percentile));
     columns.push(Column::number("max", unit.name()));
     let mut table = Table::new(columns);
-    let time = |ns: Option<f64>| or_absent(ns, |ns| significant(unit.of(ns)));
+    let time = |ns: Option<f64>| or_absent(ns, |ns| significant(unit.convert(ns)));
     for (name, latency) in rows {
         let mut cells = vec![
             Cell::plain(name),
@@ -392,9 +393,10 @@ type IntervalEndGetter = fn((f64, f64)) -> f64;
 /// Returns the rows for the 80% intervals of percentiles, each with its name and bound; empty if no percentile has an
 /// interval.
 fn interval_rows(test: &TestResult) -> Vec<(&'static str, IntervalEndGetter)> {
-    match PERCENTILES.iter().any(|(at, ..)| test.percentile_interval_ns(*at).is_some()) {
-        true => vec![("80% from", |(low, _)| low), ("80% to", |(_, high)| high)],
-        false => Vec::new(),
+    if PERCENTILES.iter().any(|(at, ..)| test.percentile_interval_ns(*at).is_some()) {
+        vec![("80% from", |(low, _)| low), ("80% to", |(_, high)| high)]
+    } else {
+        Vec::new()
     }
 }
 
@@ -413,13 +415,13 @@ fn budget_table(budget: &Budget) -> Table {
     let total = budget.total_ns();
     let unit = LatencyUnit::fitting(std::iter::once(total));
     // All rows have the same number of decimals, so that the sum of the shown values agrees.
-    let decimals = match unit.of(total) {
+    let decimals = match unit.convert(total) {
         total if total < 10.0 => 3,
         total if total < 100.0 => 2,
         total if total < 1000.0 => 1,
         _ => 0,
     };
-    let time_cell = |ns: f64| Cell::plain(fixed(unit.of(ns), decimals));
+    let time_cell = |ns: f64| Cell::plain(fixed(unit.convert(ns), decimals));
     let share = |ns: f64| Cell::plain(percent(ns / total));
     let mut table = Table::new(vec![
         Column::name("hop"),

@@ -52,7 +52,7 @@ fn cells(result: &TestResult) -> Option<Vec<Cell>> {
     let cell = |statistic: Option<Statistic>, show: fn(f64) -> String| {
         Cell::plain(or_absent(statistic.and_then(|cell| known_value(&cell)), show))
     };
-    let latency = |metric: FigureMetric| cell(Some(metric.of(result)), significant);
+    let latency = |metric: FigureMetric| cell(Some(metric.value_in(result)), significant);
     Some(vec![
         Cell::strong(fixed(per_minute.value, 0)),
         cell(mean_of(|all| all.response_ms().map(|ms| ms * 1e3)), significant),

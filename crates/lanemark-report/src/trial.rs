@@ -20,7 +20,6 @@ use crate::terminal::TerminalText;
 /// The name under which the time for flushes is listed.
 const FLUSHES: &str = "flushes";
 
-/// The turns of one system.
 struct TrialResults<'r> {
     name: &'r str,
     turns: Vec<(&'r Sample, &'r LiveDelivery)>,
@@ -28,7 +27,7 @@ struct TrialResults<'r> {
 
 impl<'r> TrialResults<'r> {
     /// Returns the system of a run; `None` if the run does not belong to a trial.
-    fn of(run: &'r RunResult) -> Option<Self> {
+    fn from_run(run: &'r RunResult) -> Option<Self> {
         let samples = run.tests.iter().flat_map(|test| &test.samples);
         let turns: Vec<_> = samples
             .filter_map(|sample| {
@@ -45,7 +44,7 @@ impl<'r> TrialResults<'r> {
     }
 
     fn time(&self) -> Statistic {
-        Statistic::of(&self.times(), AverageMethod::Mean)
+        Statistic::from_values(&self.times(), AverageMethod::Mean)
     }
 
     /// Returns whether all answers were delivered in time.
@@ -107,14 +106,14 @@ impl<'r> TrialResults<'r> {
     /// Returns the ratio of this system's time to the other system's time.
     fn over(&self, other: &Self) -> Option<PairedRatio> {
         let pairs: Vec<(f64, f64)> = other.times().into_iter().zip(self.times()).collect();
-        PairedRatio::of(&pairs)
+        PairedRatio::from_pairs(&pairs)
     }
 }
 
 /// Returns the answer of a trial in one or two sentences; `None` if the runs are not a trial.
 pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
     let systems: Option<Vec<TrialResults<'_>>> =
-        runs.iter().map(|run| TrialResults::of(run)).collect();
+        runs.iter().map(|run| TrialResults::from_run(run)).collect();
     let mut systems = systems.filter(|systems| !systems.is_empty())?;
     if let Some(failed) = systems.iter().find(|system| !system.host_errors().is_empty()) {
         let name = failed.name;
@@ -142,17 +141,17 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
         ));
     }
     let waits = |trial_system: &TrialResults<'_>| {
-        waits(trial_system).map_or(String::new(), |text| format!(" {text}"))
+        describe_wait(trial_system).map_or(String::new(), |text| format!(" {text}"))
     };
     if let [only] = systems.as_slice() {
         let time = time_text(only.time().value);
-        return Some(format!("The command takes {time} on {}.{}", only.name, waits(only)));
+        return Some(format!("The command takes {time} on {}.{}", only.name, describe_wait(only)));
     }
     systems.sort_by(|one, other| one.time().value.total_cmp(&other.time().value));
     let (first, others) = systems.split_first()?;
     let parts: Vec<String> = others.iter().map(|other| comparison_text(first, other)).collect();
     let last = others.last()?;
-    Some(format!("{}.{}", parts.join("; "), waits(last)))
+    Some(format!("{}.{}", parts.join("; "), describe_wait(last)))
 }
 
 /// Compares the faster system with another one.
@@ -169,17 +168,18 @@ fn comparison_text(first: &TrialResults<'_>, other: &TrialResults<'_>) -> String
         );
     };
     let interval = format!("95% interval {} to {} over {turns} turns", ratio(low), ratio(high));
-    match found.is_shown() {
-        true => format!("{} finishes {factor} sooner than {} ({interval})", first.name, other.name),
-        false => format!(
+    if found.is_shown() {
+        format!("{} finishes {factor} sooner than {} ({interval})", first.name, other.name)
+    } else {
+        format!(
             "No difference between {} and {} is shown: the times differ by {factor} ({interval})",
             first.name, other.name
-        ),
+        )
     }
 }
 
 /// Returns a sentence such as `On drive@platform:port the command waits for the drive 71% of its time`.
-fn waits(system: &TrialResults<'_>) -> Option<String> {
+fn describe_wait(system: &TrialResults<'_>) -> Option<String> {
     let share = percent_whole(system.waiting_share()?);
     let (part, of_it) = system.largest_part()?;
     Some(format!(
@@ -200,7 +200,7 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[PowerCutResults], style: &Style) 
         sheet.table(&table);
     }
     let systems: Vec<TrialResults<'_>> =
-        runs.iter().filter_map(|run| TrialResults::of(run)).collect();
+        runs.iter().filter_map(|run| TrialResults::from_run(run)).collect();
     let ends = systems.iter().filter_map(|system| Some((system.name, system.end_of_credits()?)));
     for (number, (name, end)) in ends.enumerate() {
         if number == 0 {
@@ -271,7 +271,7 @@ fn outcome_text(system: &str, cut: &PowerCut) -> Option<String> {
 /// Builds a table with a row per system; `None` if the runs are not a trial.
 pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
     let systems: Vec<TrialResults<'_>> =
-        runs.iter().filter_map(|run| TrialResults::of(run)).collect();
+        runs.iter().filter_map(|run| TrialResults::from_run(run)).collect();
     let first = systems.first()?;
     let mut table = Table::new(vec![
         Column::name("system"),
@@ -343,7 +343,6 @@ fn queue_depth(sample: &Sample, live: &LiveDelivery) -> Option<f64> {
     (busy_s > 0.0).then(|| time_s / busy_s)
 }
 
-/// Formats a time in seconds.
 fn time_text(seconds: f64) -> String {
     format!("{} s", significant(seconds))
 }

@@ -79,9 +79,10 @@ fn verdict(verified: &VerificationResult) -> String {
             "after a power cut; the device reports no volatile cache, so all acknowledged data must be present"
         }
     };
-    match verified.is_intact() {
-        true => format!("{}: intact ({since})", verified.path),
-        false => format!("{}: {} units are wrong ({since})", verified.path, verified.units.wrong),
+    if verified.is_intact() {
+        format!("{}: intact ({since})", verified.path)
+    } else {
+        format!("{}: {} units are wrong ({since})", verified.path, verified.units.wrong)
     }
 }
 

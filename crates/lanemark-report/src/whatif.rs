@@ -18,9 +18,10 @@ use crate::test_detail::path_limit;
 pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&format!("{}{}", answer(whatif), credit_ends(whatif)));
-    match whatif.other == whatif.present {
-        true => sheet.heading(&format!("{} with other values", whatif.other)),
-        false => sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present)),
+    if whatif.other == whatif.present {
+        sheet.heading(&format!("{} with other values", whatif.other));
+    } else {
+        sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present));
     }
     for changed in &whatif.changed {
         sheet.item("Changed: ", changed, CellEmphasis::Plain);
@@ -79,7 +80,8 @@ pub fn whatif_evidence(whatif: &WhatIf, style: &Style) -> String {
     texts.extend(widest_interval_note(whatif));
     let shortened = whatif.tests.iter().filter_map(|test| test.shortened_to);
     if let Some(most) = shortened.clone().max() {
-        let (count, all) = (shortened.count(), whatif.tests.len());
+        let count = shortened.count();
+        let all = whatif.tests.len();
         texts.push(format!(
             "{count} of {all} tests were simulated in shortened form, with at most {most} counted requests."
         ));
@@ -103,9 +105,12 @@ fn answer(whatif: &WhatIf) -> String {
     }
     if let [test] = whatif.tests.as_slice() {
         let unit = if test.random { "IOPS" } else { "MB/s" };
-        let rate = |outlook: &WhatIfFigures, scale: f64| match test.random {
-            true => grouped(&fixed(outlook.iops * scale, 0)),
-            false => grouped(&significant(outlook.bytes_per_second * scale / 1e6)),
+        let rate = |outlook: &WhatIfFigures, scale: f64| {
+            if test.random {
+                grouped(&fixed(outlook.iops * scale, 0))
+            } else {
+                grouped(&significant(outlook.bytes_per_second * scale / 1e6))
+            }
         };
         let scale = test.expected() / test.other.bytes_per_second;
         let now = rate(test.measured.as_ref().unwrap_or(&test.present), 1.0);
@@ -131,13 +136,14 @@ fn answer(whatif: &WhatIf) -> String {
             [only] => Some(format!("you {verb} {}", change_of_test(only))),
             [least, .., most] => {
                 let least_shown = percent_whole(least.change().abs());
-                match least_shown == percent_whole(most.change().abs()) {
-                    true => Some(format!("you {verb} {least_shown} in {} tests", relevant.len())),
-                    false => Some(format!(
+                if least_shown == percent_whole(most.change().abs()) {
+                    Some(format!("you {verb} {least_shown} in {} tests", relevant.len()))
+                } else {
+                    Some(format!(
                         "you {verb} {} to {}",
                         change_of_test(least),
                         change_of_test(most)
-                    )),
+                    ))
                 }
             }
         }
@@ -194,24 +200,22 @@ fn parties(whatif: &WhatIf) -> String {
 /// to be shown.
 fn unchanged_note(whatif: &WhatIf) -> Option<&'static str> {
     let is_same = |test: &WhatIfTest| {
-        let (now, then) = (&test.present, &test.other);
-        let waits = then.latency_mean_ns / now.latency_mean_ns - 1.0;
+        let waits = test.other.latency_mean_ns / test.present.latency_mean_ns - 1.0;
         [test.change(), waits].iter().all(|change| percent_whole(change.abs()) == "0%")
     };
     if !whatif.tests.iter().all(is_same) {
         return None;
     }
-    Some(match whatif.other == whatif.present && whatif.changed.is_empty() {
-        true => "nothing changes, because both are the same system with the same values.",
-        false => "nothing changes; no test gains or loses as much as 0.5%.",
+    Some(if whatif.other == whatif.present && whatif.changed.is_empty() {
+        "nothing changes, because both are the same system with the same values."
+    } else {
+        "nothing changes; no test gains or loses as much as 0.5%."
     })
 }
 
 fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
-    let rate = |bytes: f64, iops: f64| match test.random {
-        true => fixed(iops, 0),
-        false => significant(bytes / 1e6),
-    };
+    let rate =
+        |bytes: f64, iops: f64| if test.random { fixed(iops, 0) } else { significant(bytes / 1e6) };
     let rate_of = |outlook: &WhatIfFigures| rate(outlook.bytes_per_second, outlook.iops);
     let us = |outlook: &WhatIfFigures| significant(outlook.latency_mean_ns / 1e3);
     let mut cells = vec![Cell::plain(&test.test)];
@@ -279,11 +283,13 @@ fn tail_note(test: &WhatIfTest) -> Option<String> {
     ];
     let percentile_phrase = |(percentile, name, of): (f64, &str, PercentileOf)| {
         let interval = test.interval.as_ref()?.percentile(percentile)?;
-        let (now, then) = (of(&test.present)?, of(&test.other)?);
+        let now = of(&test.present)?;
+        let then = of(&test.other)?;
         let [low, high] = [interval.low_ratio, interval.high_ratio].map(|ratio| ratio * then);
         let unit = LatencyUnit::fitting([now, then].into_iter());
-        let text = |ns: f64| grouped(&significant(unit.of(ns)));
-        let (ends, unit) = (interval_text(low, high, text), unit.name());
+        let text = |ns: f64| grouped(&significant(unit.convert(ns)));
+        let ends = interval_text(low, high, text);
+        let unit = unit.name();
         Some(format!("{name} {} {unit} (80% in {ends}) instead of {}", text(then), text(now)))
     };
     let parts: Vec<String> = percentiles.into_iter().filter_map(percentile_phrase).collect();

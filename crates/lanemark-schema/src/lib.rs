@@ -14,6 +14,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 pub mod result;
 pub mod rng;
 pub mod text;

@@ -109,7 +109,8 @@ fn database() -> Sample {
 
 #[test]
 fn the_requests_of_a_database_are_those_of_its_device() {
-    let (own, database) = (sample(), database());
+    let own = sample();
+    let database = database();
     assert!(database.is_counted_by_device() && !own.is_counted_by_device());
     let rates = |reads, writes, flushes| Some(DeviceRates { reads, writes, flushes });
     assert_eq!(own.device_rates(), rates(250.0, 125.0, 5.0));

@@ -89,7 +89,6 @@ impl TimedReader {
 pub(crate) struct FuseCalls {
     clock: Arc<dyn Clock>,
     delivered: Arc<DeliveryCounts>,
-    /// The end of the last call.
     ended: Instant,
     began: Instant,
 }
@@ -107,15 +106,14 @@ impl FuseCalls {
     pub(crate) fn begin(&mut self, is_awaited: bool) -> Instant {
         self.began = self.clock.now();
         let between = self.clock.real(self.began.since_or_zero(self.ended));
-        match between < NEXT_CALL {
-            true => self.delivered.intake.add_work(between),
-            false if is_awaited => self.delivered.intake.add_wait(between),
-            false => {}
+        if between < NEXT_CALL {
+            self.delivered.intake.add_work(between);
+        } else if is_awaited {
+            self.delivered.intake.add_wait(between);
         }
         self.began
     }
 
-    /// Ends the call.
     pub(crate) fn end(&mut self) {
         self.ended = self.clock.now();
         self.delivered.intake.add_work(self.clock.real(self.ended.since_or_zero(self.began)));
@@ -136,7 +134,8 @@ mod tests {
     }
 
     fn scaled_bench(scale: TimeScale) -> (Arc<ManualClock>, Arc<DeliveryCounts>, TimedReader) {
-        let (clock, delivered) = (Arc::new(ManualClock::scaled(scale)), Arc::default());
+        let clock = Arc::new(ManualClock::scaled(scale));
+        let delivered = Arc::default();
         let arrivals = TimedReader::new(clock.clone(), Arc::clone(&delivered));
         (clock, delivered, arrivals)
     }

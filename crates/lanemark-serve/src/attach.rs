@@ -139,8 +139,9 @@ impl LoopDevice {
                 encrypted: [0; 96],
                 init: [0; 2],
             };
-            let (descriptor, block_size) = (file.as_raw_fd().unsigned_abs(), SECTOR as u32);
-            let config = LoopConfig { file: descriptor, block_size, info, reserved: [0; 8] };
+            let descriptor = file.as_raw_fd().unsigned_abs();
+            let config =
+                LoopConfig { file: descriptor, block_size: SECTOR as u32, info, reserved: [0; 8] };
             // SAFETY: `LOOP_CONFIGURE` reads a `loop_config`, and the argument is one.
             let done = unsafe { ioctl(&free.open, Setter::<CONFIGURE, _>::new(config)) };
             attempt += 1;
@@ -222,7 +223,8 @@ fn with_flushes(node: &Path) -> io::Result<()> {
         Ok(setting) => format!("stays \"{}\"", setting.trim()),
         Err(error) => error.to_string(),
     };
-    let (node, switch) = (node.display(), switch.display());
+    let node = node.display();
+    let switch = switch.display();
     let message = format!("{node} would not receive flushes: {switch}: {why}");
     Err(io::Error::other(message))
 }

@@ -21,7 +21,6 @@ pub const ARRIVING_MAX: usize = 32;
 /// Function that ends a connection in any state.
 pub(crate) type ConnectionCloser = Box<dyn Fn() + Send + Sync>;
 
-/// All connections of a server.
 #[derive(Default)]
 pub(crate) struct ConnectionRegistry {
     ended: AtomicBool,
@@ -89,7 +88,6 @@ impl ConnectionRegistry {
         self.ended.load(Ordering::SeqCst)
     }
 
-    /// Prevents new connections.
     pub(crate) fn stop(&self) {
         self.ended.store(true, Ordering::SeqCst);
     }
@@ -123,7 +121,6 @@ impl ConnectionLists {
 }
 
 impl RegisteredConnection {
-    /// Returns the number of the connection.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }

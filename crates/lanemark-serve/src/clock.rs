@@ -82,7 +82,6 @@ impl TimeScale {
     pub(crate) const IN_TESTS: [(Self, u64); 3] =
         [(Self::ONE, 4), (Self(4_000_000), 16), (Self(500_000), 2)];
 
-    /// Returns the scale as a factor.
     pub fn factor(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -94,15 +93,15 @@ impl std::str::FromStr for TimeScale {
     /// Reads a factor from 0.001 to 100000, such as 10 or 0.5.
     fn from_str(text: &str) -> Result<Self, String> {
         let factor: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
-        match (0.001..=100_000.0).contains(&factor) {
-            true => Ok(Self((factor * 1e6).round() as u64)),
-            false => Err(format!("{text} is not between 0.001 and 100000")),
+        if (0.001..=100_000.0).contains(&factor) {
+            Ok(Self((factor * 1e6).round() as u64))
+        } else {
+            Err(format!("{text} is not between 0.001 and 100000"))
         }
     }
 }
 
 impl WallClock {
-    /// Creates a clock that starts now.
     pub fn start(scale: TimeScale) -> Self {
         Self { start: time::Instant::now(), scale }
     }
@@ -173,7 +172,6 @@ impl ManualClock {
         Self { now: Mutex::default(), scale }
     }
 
-    /// Advances the clock to `at`.
     pub fn turn_to(&self, at: Instant) {
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         *now = at.max(*now);
@@ -204,7 +202,8 @@ mod tests {
     fn a_scaled_clock_goes_slower_and_never_ahead() {
         let clock = WallClock::start("10".parse().unwrap());
         std::thread::sleep(time::Duration::from_millis(20));
-        let (now, real) = (clock.now(), clock.start.elapsed());
+        let now = clock.now();
+        let real = clock.start.elapsed();
         assert!(now >= after_us(2_000), "{now:?}");
         assert!(u128::from(now.picoseconds()) * 10 <= real.as_nanos() * 1_000);
         assert_eq!(clock.real(Duration::from_microseconds(3)), Duration::from_microseconds(30));
@@ -224,7 +223,8 @@ mod tests {
     fn a_bell_ends_a_wait_also_one_that_begins_later() {
         let clock = WallClock::start(TimeScale::ONE);
         let bell = std::sync::Arc::new(WakeUp::default());
-        let (there, waited) = (std::sync::Arc::clone(&bell), clock);
+        let there = std::sync::Arc::clone(&bell);
+        let waited = clock;
         let waiter = std::thread::spawn(move || {
             there.wait_here();
             while !there.was_rung() {

@@ -85,7 +85,8 @@ fn receive(
 
 impl<'s> ClientInput<'s> {
     fn new(outbox: &'s Outbox) -> Self {
-        let (arrivals, came) = (None, units::Instant::ZERO);
+        let arrivals = None;
+        let came = units::Instant::ZERO;
         Self { outbox, bytes: vec![0; READ], start: 0, end: 0, arrivals, came }
     }
 
@@ -202,9 +203,10 @@ impl ServerState {
         let socket = input.outbox.socket();
         let in_time = || {
             let left = end.saturating_duration_since(Instant::now());
-            match left.is_zero() {
-                true => Err(io::ErrorKind::TimedOut.into()),
-                false => socket.set_time_out(Some(left)),
+            if left.is_zero() {
+                Err(io::ErrorKind::TimedOut.into())
+            } else {
+                socket.set_time_out(Some(left))
             }
         };
         in_time()?;
@@ -265,7 +267,8 @@ impl ServerState {
         };
         let writer = ReplyWriter::new(agreed.replies);
         let reports = self.data.new_client();
-        let (clock, delivered) = (Arc::clone(engine.clock()), Arc::clone(&self.delivered));
+        let clock = Arc::clone(engine.clock());
+        let delivered = Arc::clone(&self.delivered);
         input.arrivals = Some(TimedReader::new(clock, delivered));
         // Some bytes may have arrived during the negotiation.
         input.came = engine.clock().now();
@@ -345,7 +348,8 @@ impl ServerState {
         let writer = ReplyWriter::new(agreed.replies);
         let socket = input.outbox.socket();
         let mut out = Vec::with_capacity(GATHERED);
-        let (mut payload, mut piece) = (Vec::new(), Vec::new());
+        let mut payload = Vec::new();
+        let mut piece = Vec::new();
         loop {
             // Replies to waiting clients are sent before this thread waits.
             if input.here() < length || out.len() >= GATHERED {
@@ -370,7 +374,8 @@ impl ServerState {
                     continue;
                 }
             };
-            let (offset, length) = (header.offset, header.length);
+            let offset = header.offset;
+            let length = header.length;
             let mut is_stored = false;
             let done = match command {
                 NbdCommand::Read => {
@@ -424,9 +429,8 @@ impl ServerState {
                     return Ok(());
                 }
             };
-            let done = done.map_err(NbdError::from).and_then(|()| match is_stored {
-                true => store_data(&self.data, self.data.mark()),
-                false => Ok(()),
+            let done = done.map_err(NbdError::from).and_then(|()| {
+                if is_stored { store_data(&self.data, self.data.mark()) } else { Ok(()) }
             });
             match done {
                 Ok(()) => writer.write_success(&header, &mut out),

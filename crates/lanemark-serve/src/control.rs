@@ -15,7 +15,6 @@ pub enum ControlCommand {
     Stop,
     /// Injects a fault. Its time is measured from the command.
     AddFault(Fault),
-    /// Lists the faults.
     ListFaults,
     /// Ends all faults that can end.
     ClearAll,

@@ -58,16 +58,13 @@ pub struct FailedAnswers {
     writes: DirectionResult,
     flushes: DirectionResult,
     trims: DirectionResult,
-    /// All errors.
     errors: RequestErrors,
     /// The errors of this machine.
     pub(crate) host_errors: RequestErrors,
 }
 
-/// A completion to deliver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DueCompletion {
-    /// The request.
     pub access: Access,
     /// Arrival of the request.
     pub came: Instant,
@@ -77,7 +74,6 @@ pub struct DueCompletion {
     pub modelled: Duration,
     /// The part of the modelled latency before a write's own flush; zero for all other requests.
     pub before_flush: Duration,
-    /// Damage by a silent fault.
     pub damage: Option<SilentDamage>,
 }
 
@@ -95,7 +91,6 @@ impl ThreadTimeCounter {
         self.waited_ns.fetch_add(time.min(Self::WAIT_MAX).nanoseconds(), Ordering::Relaxed);
     }
 
-    /// Returns the counted times.
     pub(crate) fn time(&self) -> ThreadTime {
         ThreadTime {
             worked_ns: self.worked_ns.load(Ordering::Relaxed),
@@ -169,7 +164,6 @@ impl DeliveryCounts {
         }
     }
 
-    /// Returns the current counts.
     pub fn counts(&self) -> DeliveryTotals {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -203,7 +197,6 @@ pub(crate) enum AnswerFailure {
 }
 
 impl AnswerFailure {
-    /// Returns the error for the client.
     pub(crate) fn error(self) -> NbdError {
         match self {
             Self::PowerLoss(error) | Self::Host(error) => error,
@@ -228,7 +221,8 @@ mod tests {
 
     #[test]
     fn a_request_that_was_submitted_late_is_late() {
-        let (counts, clock) = (DeliveryCounts::default(), ManualClock::default());
+        let counts = DeliveryCounts::default();
+        let clock = ManualClock::default();
         let access =
             Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
         let at = |time: u64| Instant::ZERO + us(time);

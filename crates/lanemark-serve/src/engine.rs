@@ -75,7 +75,6 @@ pub struct EngineRequest {
 /// A query or change that runs in the engine's thread.
 type EngineTask = Box<dyn FnOnce(&mut SimulatedSystem) + Send>;
 
-/// The queue into the engine.
 #[derive(Default)]
 struct EngineQueue {
     requests: Vec<EngineRequest>,
@@ -128,8 +127,11 @@ impl SimulatedSystem {
         delivered: Arc<DeliveryCounts>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let (pending, free, lost) = (Vec::new(), Vec::new(), Vec::new());
-        let (completed, paused) = (Instant::ZERO, Duration::ZERO);
+        let pending = Vec::new();
+        let free = Vec::new();
+        let lost = Vec::new();
+        let completed = Instant::ZERO;
+        let paused = Duration::ZERO;
         let cuts = Vec::new();
         let mut core =
             Self { live, pending, free, cuts, held, delivered, clock, lost, completed, paused };
@@ -137,7 +139,6 @@ impl SimulatedSystem {
         core
     }
 
-    /// Returns the simulated system.
     pub fn live(&self) -> &LiveSystem {
         &self.live
     }
@@ -217,7 +218,6 @@ impl SimulatedSystem {
         }
     }
 
-    /// Submits a request.
     pub fn submit(&mut self, request: EngineRequest) {
         let EngineRequest { access, thread, came, work } = request;
         if self.live.outstanding() == 0 {
@@ -277,7 +277,8 @@ impl SimulatedSystem {
     }
 
     fn hand_out(&mut self, done: &Completion) {
-        let (slot, at) = (done.tag as usize, done.completed);
+        let slot = done.tag as usize;
+        let at = done.completed;
         let Some(pending) = self.pending.get_mut(slot).and_then(Option::take) else { return };
         self.free.push(slot);
         self.completed = at;
@@ -289,8 +290,9 @@ impl SimulatedSystem {
             CompletionStep::Answered(sent) => self.delivered.count(&due, sent, &*self.clock),
             CompletionStep::Later | CompletionStep::Failed => {}
             CompletionStep::Flush(work) => {
-                let (operation, nowhere) = (Operation::Flush, Bytes::ZERO);
-                let flush = Access { operation, offset: nowhere, length: nowhere };
+                let nowhere = Bytes::ZERO;
+                let flush =
+                    Access { operation: Operation::Flush, offset: nowhere, length: nowhere };
                 self.put(
                     at,
                     flush,
@@ -304,10 +306,7 @@ impl SimulatedSystem {
     fn next(&self) -> (Option<Instant>, bool) {
         let busy = self.live.outstanding() > 0;
         let event = self.live.next_at();
-        let event = match busy {
-            true => event,
-            false => event.map(|at| at.max(self.idle_look())),
-        };
+        let event = if busy { event } else { event.map(|at| at.max(self.idle_look())) };
         let cut = self.cuts.last().copied();
         (event.into_iter().chain(cut).min(), busy)
     }
@@ -334,8 +333,12 @@ impl Engine {
     pub fn start(
         mut core: SimulatedSystem,
     ) -> std::io::Result<(Arc<Self>, JoinHandle<Option<SimulatedSystem>>)> {
-        let (queue, bell, clock) = (Mutex::default(), WakeUp::default(), Arc::clone(&core.clock));
-        let engine = Arc::new(Self { queue, bell, clock, has_failed: AtomicBool::new(false) });
+        let engine = Arc::new(Self {
+            queue: Mutex::default(),
+            bell: WakeUp::default(),
+            clock: Arc::clone(&core.clock),
+            has_failed: AtomicBool::new(false),
+        });
         let shared = Arc::clone(&engine);
         let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || {
             shared.bell.wait_here();
@@ -349,7 +352,6 @@ impl Engine {
         Ok((engine, thread))
     }
 
-    /// Returns the clock of the system.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
@@ -360,7 +362,6 @@ impl Engine {
         self.has_failed.load(Ordering::SeqCst)
     }
 
-    /// Submits a request to the system.
     pub fn submit(&self, request: EngineRequest) {
         let first = {
             let mut queue = self.queue();
@@ -405,7 +406,8 @@ impl Engine {
     fn refuse(&self, pending: Vec<Option<SimulatedRequest>>) {
         self.has_failed.store(true, Ordering::SeqCst);
         let refuse = |access, came, work: Box<dyn RequestOwner>| {
-            let (at, modelled) = (self.clock.now(), Duration::ZERO);
+            let at = self.clock.now();
+            let modelled = Duration::ZERO;
             let before_flush = Duration::ZERO;
             let due = DueCompletion { access, came, at, modelled, before_flush, damage: None };
             let status = RequestStatus::Failed(lanemark_schema::result::ErrorKind::Other);

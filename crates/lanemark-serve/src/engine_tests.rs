@@ -67,8 +67,12 @@ fn scaled_bench(faults: &[Fault], scale: TimeScale) -> Bench {
 
 impl Bench {
     fn submit(&mut self, access: Access, flushed: bool) {
-        let (came, work) = (self.clock.now(), Box::new(ReportingTask(self.tell.clone(), flushed)));
-        self.core.submit(EngineRequest { access, thread: 0, came, work });
+        self.core.submit(EngineRequest {
+            access,
+            thread: 0,
+            came: self.clock.now(),
+            work: Box::new(ReportingTask(self.tell.clone(), flushed)),
+        });
     }
 
     fn turn_to(&mut self, at: Instant) -> Option<(RequestStatus, DueCompletion)> {
@@ -290,9 +294,13 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
 
 /// Submits a request for a distant page, and sends its outcome to `outcomes`.
 fn ask_for(engine: &Engine, outcomes: &Sender<(RequestStatus, DueCompletion)>, page: u64) {
-    let (came, work) =
-        (engine.clock().now(), Box::new(ReportingTask(outcomes.clone(), page.is_multiple_of(2))));
-    engine.submit(EngineRequest { access: access(Operation::Read, page), thread: 0, came, work });
+    let work = Box::new(ReportingTask(outcomes.clone(), page.is_multiple_of(2)));
+    engine.submit(EngineRequest {
+        access: access(Operation::Read, page),
+        thread: 0,
+        came: engine.clock().now(),
+        work,
+    });
 }
 
 #[test]

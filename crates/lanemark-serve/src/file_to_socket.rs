@@ -17,7 +17,8 @@ use crate::socket::Socket;
 /// # Errors
 /// Returns the I/O error of the file or the socket; a part of the data may have been sent.
 pub(crate) fn send(file: &File, offset: u64, length: u64, socket: &Socket) -> io::Result<()> {
-    let (mut at, end) = (offset, offset + length);
+    let mut at = offset;
+    let end = offset + length;
     while at < end {
         let left = (end - at) as usize;
         match sendfile(socket.as_fd(), file, Some(&mut at), left) {

@@ -41,7 +41,6 @@ pub(crate) struct RequestContext {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// An outstanding request.
 pub(crate) struct RequestJob<A> {
     pub(crate) around: RequestContext,
     pub(crate) asker: A,
@@ -56,10 +55,15 @@ pub(crate) enum DataTask {
     Read(Vec<u8>),
     /// The reply to a read that failed in the underlying file.
     Failed(NbdError),
-    /// The data is written.
-    Write { payload: Vec<u8>, stored: bool },
+    Write {
+        payload: Vec<u8>,
+        stored: bool,
+    },
     /// The range will read as zeroes, as a hole or with allocated space.
-    Zero { hole: bool, stored: bool },
+    Zero {
+        hole: bool,
+        stored: bool,
+    },
     /// No work.
     Nothing,
     /// The data is being stored on the host.
@@ -157,7 +161,8 @@ impl<A: Requester> RequestJob<A> {
 
     /// Changes the data in a helper thread.
     fn change_later(mut self, stored: bool, due: &DueCompletion) -> CompletionStep {
-        let (helper, due) = (self.asker.helper(), *due);
+        let helper = self.asker.helper();
+        let due = *due;
         if !stored {
             helper.later(Box::new(move || {
                 let outcome = self.task.change(self.range, &self.around.data);
@@ -167,7 +172,8 @@ impl<A: Requester> RequestJob<A> {
         }
         let both = Arc::new(FlushCompletion::default());
         let task = std::mem::replace(&mut self.task, DataTask::Stored(Arc::clone(&both)));
-        let (around, range) = (self.around.clone(), self.range);
+        let around = self.around.clone();
+        let range = self.range;
         helper.later(Box::new(move || match task.change(range, &around.data) {
             Ok(_) => around.storing.store_for(around.data.mark(), &both),
             Err(error) => both.real(Err(error)),
@@ -203,7 +209,8 @@ impl<A: Requester> RequestOwner for RequestJob<A> {
             }
             DataTask::Write { .. } | DataTask::Zero { .. } => self.change_now(due),
             DataTask::Stored(both) => {
-                let (both, due) = (Arc::clone(both), *due);
+                let both = Arc::clone(both);
+                let due = *due;
                 let mut waiting = Some(self);
                 let outcome = both.modelled(|| {
                     let job = waiting.take();

@@ -20,7 +20,6 @@ const SIZE: u64 = 8 << 20;
 const CACHE: DriveCache = DriveCache { kind: WriteCacheMode::Volatile, size: 4 << 20 };
 /// Length of a write that a helper thread performs.
 const LONG: usize = AT_ONCE_MAX + 4096;
-/// Offset of the second write.
 const SECOND: u64 = 4 << 20;
 
 type Task = Box<dyn FnOnce() + Send>;
@@ -280,8 +279,12 @@ fn wrong_bits_are_in_the_data_and_not_in_the_head_of_a_reply() {
     for draw in 0..200 {
         let drive = Drive::new(1, TimeScale::ONE);
         let task = DataTask::Read(vec![0; 20 + 64]);
-        let (asker, range) = (drive.requester('r'), (0, 64));
-        let mut job = RequestJob { around: drive.around.clone(), asker, range, task };
+        let mut job = RequestJob {
+            around: drive.around.clone(),
+            asker: drive.requester('r'),
+            range: (0, 64),
+            task,
+        };
         let kind = FaultKind::BitFlips { range: None, bits: 8 };
         job.apply_damage(&SilentDamage { kind, draw });
         let DataTask::Read(bytes) = &job.task else { panic!("a read") };

@@ -125,16 +125,17 @@ pub fn line_of(figures: &SessionFigures, before: &SessionFigures, seconds: f64) 
         direction.map_or(0.0, |direction| direction.bytes.get() as f64 / 1e6)
     };
     let requests = rate(|figures| figures.sample.operations() as f64);
-    let (read, write) = (
-        (delivered_bytes(figures, false) - delivered_bytes(before, false)) / seconds.max(1e-9),
-        (delivered_bytes(figures, true) - delivered_bytes(before, true)) / seconds.max(1e-9),
-    );
+    let read =
+        (delivered_bytes(figures, false) - delivered_bytes(before, false)) / seconds.max(1e-9);
+    let write =
+        (delivered_bytes(figures, true) - delivered_bytes(before, true)) / seconds.max(1e-9);
     let mut line = format!("{requests:.0} requests/s, read {read:.1} MB/s, write {write:.1} MB/s");
     if let Some(live) = &figures.sample.live
         && let (Some(p50), Some(p99)) =
             (live.lateness.percentile_ns(50.0), live.lateness.percentile_ns(99.0))
     {
-        let (p50, p99) = (p50 as f64 / 1e3, p99 as f64 / 1e3);
+        let p50 = p50 as f64 / 1e3;
+        let p99 = p99 as f64 / 1e3;
         let _ = write!(line, ", late p50 {p50:.0} µs, p99 {p99:.0} µs");
         if !live.holds() {
             let _ = write!(line, " (INVALID: {})", live.verdict().word());
@@ -251,8 +252,8 @@ mod tests {
                 (0..count).for_each(|_| direction.record(length, Duration::from_microseconds(10)));
                 direction
             };
-            let (reads, writes) =
-                (direction(reads, Bytes(1_000_000)), direction(writes, Bytes(2_000_000)));
+            let reads = direction(reads, Bytes(1_000_000));
+            let writes = direction(writes, Bytes(2_000_000));
             let live = LiveDelivery {
                 time_scale: 1.0,
                 host_errors: Default::default(),

@@ -23,7 +23,7 @@ pub struct DriveNeeds {
 impl DriveNeeds {
     /// Simulates `system` with reads over the first `span` bytes; returns `None` if the system does not support these
     /// reads.
-    pub fn of(system: &CheckedSystem, span: Bytes) -> Option<Self> {
+    pub fn simulate(system: &CheckedSystem, span: Bytes) -> Option<Self> {
         let whole = latency(system, span)?;
         let latency = latency(&system.device_side(), span)?;
         let host = whole.saturating_sub(latency);
@@ -60,11 +60,14 @@ mod tests {
         let mut spec = SystemSpec::example();
         spec.cpu.request_submit = Duration::from_microseconds(2);
         spec.cpu.request_complete = Duration::from_microseconds(3);
-        let needs = DriveNeeds::of(&spec.checked().unwrap(), Bytes::mebi(64)).unwrap();
+        let needs = DriveNeeds::simulate(&spec.checked().unwrap(), Bytes::mebi(64)).unwrap();
         // For a read, the application takes 2 µs and 3 µs, and the driver takes 1 µs.
         assert_eq!(needs.host, Duration::from_microseconds(6));
         let one_at_a_time = 1.0 / (needs.latency + needs.host).as_seconds();
         assert!(needs.rate > 2.0 * one_at_a_time && needs.rate < 32.0 * one_at_a_time, "{needs:?}");
-        assert_eq!(DriveNeeds::of(&SystemSpec::example().checked().unwrap(), Bytes(512)), None);
+        assert_eq!(
+            DriveNeeds::simulate(&SystemSpec::example().checked().unwrap(), Bytes(512)),
+            None
+        );
     }
 }

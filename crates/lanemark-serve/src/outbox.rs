@@ -25,7 +25,6 @@ const SAMPLED: u32 = 8;
 /// Minimum length of an answer that counts as long, which is an answer with data.
 const LONG: usize = 512;
 
-/// The outgoing replies of one connection.
 pub(crate) struct Outbox {
     socket: Socket,
     delivered: Arc<DeliveryCounts>,
@@ -75,8 +74,13 @@ enum WaitingReply {
 
 impl Outbox {
     pub(crate) fn new(socket: Socket, delivered: Arc<DeliveryCounts>) -> Self {
-        let (work, room) = (Condvar::new(), Condvar::new());
-        Self { socket, delivered, state: Mutex::default(), work, room }
+        Self {
+            socket,
+            delivered,
+            state: Mutex::default(),
+            work: Condvar::new(),
+            room: Condvar::new(),
+        }
     }
 
     /// Returns whether the client waits for an answer.

@@ -54,8 +54,10 @@ impl QueryServer {
         listener: Listener,
         answer: impl Fn(&str) -> String + Send + 'static,
     ) -> io::Result<Self> {
-        let (listener, ended) = (Arc::new(listener), Arc::new(AtomicBool::new(false)));
-        let (listens, is_over) = (Arc::clone(&listener), Arc::clone(&ended));
+        let listener = Arc::new(listener);
+        let ended = Arc::new(AtomicBool::new(false));
+        let listens = Arc::clone(&listener);
+        let is_over = Arc::clone(&ended);
         let run = move || {
             let mut askers = Vec::new();
             while !is_over.load(Ordering::SeqCst) {
@@ -192,7 +194,8 @@ fn send_query(path: &Path, query: &str, most: usize, until: Instant) -> io::Resu
     let mut stream = UnixStream::from(socket);
     stream.write_all(format!("{}\n", query.replace('\n', " ")).as_bytes())?;
     stream.shutdown(Shutdown::Write)?;
-    let (mut answer, mut bytes) = (Vec::new(), [0; 4096]);
+    let mut answer = Vec::new();
+    let mut bytes = [0; 4096];
     while answer.len() <= most {
         stream.set_read_timeout(Some(left()?))?;
         match stream.read(&mut bytes) {

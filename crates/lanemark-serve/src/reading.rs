@@ -22,7 +22,6 @@ pub struct SystemReading {
     pub drive: String,
     /// The faults until now, written as on a command line.
     pub faults: Vec<String>,
-    /// The counters.
     pub counters: SessionCounters,
 }
 
@@ -31,7 +30,6 @@ pub struct SystemReading {
 pub struct SessionCounters {
     /// Wall-clock time of a second of simulated time.
     pub time_scale: f64,
-    /// Duration of the session.
     #[serde(rename = "served_ns")]
     pub served: Duration,
     /// Simulated time without the times during which all clients paused.
@@ -48,9 +46,7 @@ pub struct SessionCounters {
     pub modelled: LatencyHistogram,
     /// Time by which each request took longer than modelled.
     pub lateness: LatencyHistogram,
-    /// Reads as delivered.
     pub reads: DirectionResult,
-    /// Writes as delivered.
     pub writes: DirectionResult,
     /// Requests that this machine answered with an error.
     #[serde(default)]
@@ -74,16 +70,13 @@ pub struct SessionCounters {
 /// Time in ns that threads spent on work, and on waiting while requests were outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadTime {
-    /// Time of work.
     pub worked_ns: u64,
-    /// Time of waits.
     pub waited_ns: u64,
 }
 
 /// Samples of the number of unread answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadSum {
-    /// Number of samples.
     pub samples: u64,
     /// Sum of the samples, in thousandths of an answer.
     pub thousandths: u64,
@@ -205,7 +198,8 @@ mod tests {
 
     /// Counters after `parts`; each part is a number of reads of 100 µs and their lateness in µs.
     fn counted(parts: &[(u64, u64)]) -> SessionCounters {
-        let (mut modelled, mut lateness) = (LatencyHistogram::new(), LatencyHistogram::new());
+        let mut modelled = LatencyHistogram::new();
+        let mut lateness = LatencyHistogram::new();
         let mut reads = DirectionResult::new();
         for (requests, late) in parts {
             for _ in 0..*requests {
@@ -239,7 +233,8 @@ mod tests {
 
     #[test]
     fn a_measurement_gets_the_verdict_of_its_own_time() {
-        let (early, all) = (counted(&[(1_000, 60)]), counted(&[(1_000, 60), (2_000, 0)]));
+        let early = counted(&[(1_000, 60)]);
+        let all = counted(&[(1_000, 60), (2_000, 0)]);
         assert_eq!(early.live().verdict(), LiveVerdict::Late);
         let mut interval = all.since(&early);
         interval.unread = UnreadSum::default();
@@ -300,8 +295,15 @@ mod tests {
                 assert!(live.evidence.unread <= bounded_duration(TIME_MAX_NS));
             }
             let counters = SessionCounters { time_scale: extreme, ..reading };
-            let (system, drive) = (String::new(), String::new());
-            assert!(!SystemReading { system, drive, faults: Vec::new(), counters }.is_possible());
+            assert!(
+                !SystemReading {
+                    system: String::new(),
+                    drive: String::new(),
+                    faults: Vec::new(),
+                    counters
+                }
+                .is_possible()
+            );
         }
     }
 

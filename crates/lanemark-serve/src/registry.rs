@@ -22,7 +22,6 @@ use crate::undo;
 
 /// The folder of root's servers, which all users may read.
 const OF_ROOT: &str = "/run/lanemark/served";
-/// The query for a reading.
 pub const READING: &str = "reading";
 /// Maximum length of a list of devices.
 const LIST_MAX: u64 = 4096;
@@ -180,7 +179,8 @@ fn number_of(path: &Path) -> io::Result<String> {
 /// Returns the numbers of all underlying devices of `path`: its own device, and all devices that this device consists
 /// of.
 fn devices_below(path: &Path, block: &Path, mounts: &[MountEntry]) -> io::Result<BTreeSet<String>> {
-    let (mut seen, mut pending) = (BTreeSet::new(), vec![number_of(path)?]);
+    let mut seen = BTreeSet::new();
+    let mut pending = vec![number_of(path)?];
     // For their files, some file systems (btrfs) report a number that belongs to no device.
     let real = fs::canonicalize(path)?;
     let mount = mounts::mount_of_device(mounts, pending.first().map_or("", String::as_str), &real);
@@ -218,8 +218,12 @@ mod tests {
     use super::*;
 
     fn mount(device: &str, point: &Path, source: &Path) -> MountEntry {
-        let (device, file_system) = (device.to_owned(), "ext4".to_owned());
-        MountEntry { device, point: point.to_owned(), file_system, source: source.to_owned() }
+        MountEntry {
+            device: device.to_owned(),
+            point: point.to_owned(),
+            file_system: "ext4".to_owned(),
+            source: source.to_owned(),
+        }
     }
 
     #[test]
@@ -253,7 +257,8 @@ mod tests {
         let mounted = folder.path().canonicalize().unwrap();
         let none = Path::new("/no/such/place");
         let image = Path::new("/proc/self/status");
-        let (of_image, of_mounted) = (number_of(image).unwrap(), number_of(&mounted).unwrap());
+        let of_image = number_of(image).unwrap();
+        let of_mounted = number_of(&mounted).unwrap();
         for mounts in
             [[mount("0:999", &mounted, image)], [mount(&of_mounted, Path::new("/"), image)]]
         {

@@ -38,7 +38,6 @@ const SIZE: u64 = 16 << 20;
 const PAGE: u32 = 4096;
 /// Number of outstanding requests in the trial that measures the rate.
 const DEPTH: u64 = 32;
-/// Duration of a trial.
 const TRIAL: Duration = Duration::from_millis(300);
 /// Interval over which a rate is measured; the maximum over all intervals is used.
 const SLICE: Duration = Duration::from_millis(50);
@@ -50,7 +49,6 @@ const LATENCY_MAX: Duration = Duration::from_millis(1);
 /// Share of the measured rate that is assumed to remain next to other programs.
 const MARGIN: f64 = 0.8;
 
-/// The speed of this machine as a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MachineSpeed {
     /// 4 KiB requests a second.
@@ -80,14 +78,14 @@ impl MachineSpeed {
         let ns = |latency: &LatencyHistogram, percentile| latency.percentile_ns(percentile);
         let round_trip = single.round_trips.min_ns().unwrap_or(0);
         let latency = needs.latency.as_seconds() * scale.factor();
-        let timed = match latency <= LATENCY_MAX.as_secs_f64() {
-            true => SpeedTrial::start(system, scale, over_tcp)?.run(1)?,
-            false => single,
+        let timed = if latency <= LATENCY_MAX.as_secs_f64() {
+            SpeedTrial::start(system, scale, over_tcp)?.run(1)?
+        } else {
+            single
         };
-        let (trip, delivered) = (
-            ns(&timed.round_trips, 50.0).unwrap_or(0),
-            timed.live.as_ref().and_then(|live| ns(&live.delivered(), 50.0)).unwrap_or(0),
-        );
+        let trip = ns(&timed.round_trips, 50.0).unwrap_or(0);
+        let delivered =
+            timed.live.as_ref().and_then(|live| ns(&live.delivered(), 50.0)).unwrap_or(0);
         let late = timed.live.as_ref().and_then(|live| ns(&live.lateness, 50.0)).unwrap_or(0);
         Ok(Self {
             rate: result_at_depth.rate,
@@ -102,7 +100,8 @@ impl MachineSpeed {
     pub fn scale_for(&self, needs: &DriveNeeds, deviation: f64) -> u32 {
         let by_rate = needs.rate / (self.rate * MARGIN).max(1.0);
         let added = (self.client + self.late).as_seconds();
-        let (latency, host) = (needs.latency.as_seconds(), needs.host.as_seconds());
+        let latency = needs.latency.as_seconds();
+        let host = needs.host.as_seconds();
         let by_latency = added / (deviation * (latency + host) + host).max(1e-9);
         by_rate.max(by_latency).ceil().clamp(1.0, 1e5) as u32
     }
@@ -206,7 +205,9 @@ impl TestClient {
             self.send(cookie)?;
         }
         let began = Instant::now();
-        let (mut slice, mut answers, mut rate) = (began, 0u32, 0.0f64);
+        let mut slice = began;
+        let mut answers = 0u32;
+        let mut rate = 0.0f64;
         while began.elapsed() < TRIAL {
             let cookie = self.answer()?;
             let now = Instant::now();
@@ -291,7 +292,7 @@ mod tests {
     #[test]
     fn a_machine_is_measured_over_both_kinds_of_socket() {
         let system = SystemSpec::example().checked().unwrap();
-        let needs = DriveNeeds::of(&system, Bytes(SIZE)).unwrap();
+        let needs = DriveNeeds::simulate(&system, Bytes(SIZE)).unwrap();
         for over_tcp in [false, true] {
             let speed = MachineSpeed::measure(&system, &needs, TimeScale::ONE, over_tcp).unwrap();
             assert!(speed.rate > 100.0, "{speed:?}");

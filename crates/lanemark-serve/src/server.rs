@@ -12,7 +12,6 @@ use crate::socket::{Listener, Socket};
 
 pub use crate::clients::{ARRIVING_MAX, CONNECTIONS_MAX};
 
-/// A running server.
 pub struct Server {
     listener: Arc<Listener>,
     taking: Option<JoinHandle<()>>,
@@ -25,8 +24,10 @@ impl Server {
     /// # Errors
     /// Returns the kernel's error if no thread can be started.
     pub(crate) fn start(listener: Listener, shared: Arc<ServerState>) -> io::Result<Self> {
-        let (listener, clients) = (Arc::new(listener), Arc::new(ConnectionRegistry::default()));
-        let (listens, own) = (Arc::clone(&listener), Arc::clone(&clients));
+        let listener = Arc::new(listener);
+        let clients = Arc::new(ConnectionRegistry::default());
+        let listens = Arc::clone(&listener);
+        let own = Arc::clone(&clients);
         let taking = thread::Builder::new().name("taking".to_owned());
         let taking = taking.spawn(move || {
             take(&listens, &own, &|socket| serve_plain_client(socket, &own, &shared));
@@ -44,7 +45,6 @@ impl Server {
         self.listener.port()
     }
 
-    /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
         self.clients.open()
     }

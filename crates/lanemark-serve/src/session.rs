@@ -24,7 +24,6 @@ use crate::server::Server;
 use crate::socket::{Endpoint, Listener};
 use crate::storing::StoringThread;
 
-/// The parameters of a session.
 pub struct SessionPlan<'s> {
     /// The system with the faults of its plan. The host's processor is not modelled.
     pub system: &'s CheckedSystem,
@@ -48,7 +47,6 @@ pub struct SessionPlan<'s> {
     pub has_latency: bool,
 }
 
-/// A running session.
 pub struct Session {
     server: Option<Server>,
     shared: Arc<ServerState>,
@@ -76,9 +74,7 @@ pub struct SessionFigures {
     pub lost: Vec<String>,
     /// Notes on problems that occurred while the session was being ended.
     pub notes: Vec<String>,
-    /// Number of outstanding requests.
     pub outstanding: u64,
-    /// Number of open connections.
     pub connections: usize,
 }
 
@@ -98,15 +94,15 @@ impl Session {
         let delivered = Arc::new(DeliveryCounts::default());
         let (storing, storing_thread) = StoringThread::start(Arc::clone(&data))?;
         let clock: Arc<dyn Clock> = Arc::new(WallClock::start(plan.scale));
-        let engine = match plan.has_latency {
-            false => None,
-            true => {
-                let content = prior_content(plan.content);
-                let live = LiveSystem::new(&system, content, StreamKey::from_seed(plan.seed));
-                let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
-                let (counts, clock) = (Arc::clone(&delivered), Arc::clone(&clock));
-                Some(Engine::start(SimulatedSystem::new(live, plan.faults, held, counts, clock))?)
-            }
+        let engine = if plan.has_latency {
+            let content = prior_content(plan.content);
+            let live = LiveSystem::new(&system, content, StreamKey::from_seed(plan.seed));
+            let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
+            let counts = Arc::clone(&delivered);
+            let clock = Arc::clone(&clock);
+            Some(Engine::start(SimulatedSystem::new(live, plan.faults, held, counts, clock))?)
+        } else {
+            None
         };
         let export = Export {
             name: "lanemark".to_owned(),
@@ -123,7 +119,8 @@ impl Session {
         });
         let server = listener.map(|listener| Server::start(listener, Arc::clone(&shared)));
         let server = server.transpose()?;
-        let (scale, began) = (plan.scale, std::time::Instant::now());
+        let scale = plan.scale;
+        let began = std::time::Instant::now();
         let content = is_content_free(&system).then_some(plan.content);
         let storing_thread = Some(storing_thread);
         Ok(Self {
@@ -363,9 +360,10 @@ pub fn cache_of(system: &SystemSpec) -> DriveCache {
         .filter(|drive| drive.write_cache == WriteCacheMode::Volatile)
         .map(|drive| drive.buffer.get())
         .collect();
-    match volatile.is_empty() {
-        true => DriveCache { kind: WriteCacheMode::Protected, size: 0 },
-        false => DriveCache { kind: WriteCacheMode::Volatile, size: volatile.iter().sum() },
+    if volatile.is_empty() {
+        DriveCache { kind: WriteCacheMode::Protected, size: 0 }
+    } else {
+        DriveCache { kind: WriteCacheMode::Volatile, size: volatile.iter().sum() }
     }
 }
 
@@ -419,7 +417,8 @@ mod processor_tests {
 
     #[test]
     fn processor_time_is_in_seconds() {
-        let (before, begun) = (processor_s(), std::time::Instant::now());
+        let before = processor_s();
+        let begun = std::time::Instant::now();
         while begun.elapsed() < std::time::Duration::from_millis(50) {
             std::hint::spin_loop();
         }

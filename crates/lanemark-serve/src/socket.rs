@@ -28,7 +28,6 @@ pub enum Endpoint {
     Loopback(u16),
 }
 
-/// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
     kind: SocketKind,
@@ -42,7 +41,6 @@ enum SocketKind {
     Tcp(TcpListener),
 }
 
-/// A connection.
 #[derive(Debug)]
 pub(crate) enum Socket {
     Unix(UnixStream),
@@ -274,7 +272,8 @@ mod tests {
     #[test]
     fn a_socket_knows_its_available_and_unread_bytes() {
         let (own, other) = UnixStream::pair().unwrap();
-        let (own, other) = (Socket::Unix(own), Socket::Unix(other));
+        let own = Socket::Unix(own);
+        let other = Socket::Unix(other);
         let mut bytes = [0; 64];
         assert_eq!(other.receive_now(&mut bytes).unwrap(), None);
         assert_eq!(own.unread(), Some(0));

@@ -50,14 +50,12 @@ impl FlushCompletion {
     }
 }
 
-/// The handle of the storing thread.
 pub(crate) struct StoringThread {
     queue: Mutex<Option<Sender<(FlushCoverage, Arc<FlushCompletion>)>>>,
     data: Arc<ExportData>,
 }
 
 impl StoringThread {
-    /// Starts the thread.
     pub(crate) fn start(data: Arc<ExportData>) -> std::io::Result<(Arc<Self>, JoinHandle<()>)> {
         let (queue, receiver) = channel::<(FlushCoverage, Arc<FlushCompletion>)>();
         let shared = Arc::clone(&data);

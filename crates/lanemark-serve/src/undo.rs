@@ -15,13 +15,11 @@ static PENDING: Mutex<PendingActions> =
 
 struct PendingActions {
     actions: BTreeMap<u64, UndoAction>,
-    /// Number of the next action.
     next: u64,
     /// Whether the process is ending, so that nothing new may be created.
     has_ended: bool,
 }
 
-/// A pending action.
 #[derive(Debug)]
 pub(crate) struct UndoEntry(u64);
 
@@ -32,7 +30,6 @@ impl UndoEntry {
     }
 }
 
-/// Registers an action.
 pub(crate) fn register_undo(action: impl FnOnce() + Send + 'static) -> UndoEntry {
     pending_actions().register(Box::new(action))
 }

@@ -13,7 +13,6 @@ use lanemark_sim::{Completion, SimError, Simulator, SystemSpec};
 
 /// Number of pages of the tree at each level, from the children of the root; the root is in memory.
 const PAGES: [u64; 3] = [16, 512, 8192];
-/// Size of a page.
 const PAGE: Bytes = Bytes::kibi(4);
 
 /// A user who looks up keys.
@@ -107,7 +106,8 @@ mod tests {
     /// Tests Little's law. At the end, each user is in the middle of a lookup that is not counted.
     #[test]
     fn users_are_always_looking_something_up() {
-        let (users, report) = (16.0, run(16));
+        let users = 16.0;
+        let report = run(16);
         let counted = report.latency.count() as f64 * report.latency.mean_ns() / 1e9;
         let all = users * report.elapsed_s;
         let most = users * report.latency.max_ns().unwrap() as f64 / 1e9;

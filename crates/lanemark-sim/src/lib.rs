@@ -70,6 +70,9 @@
 //! progress, events neither allocate memory nor compute hashes. All functions here are pure, so every run is
 //! reproducible bit for bit on any machine.
 
+#![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod drive;
 mod engine;
 mod fault;

@@ -58,9 +58,12 @@ pub(crate) fn limit(
         return None;
     }
     let reads = test.read_share().get() >= 0.5;
-    let other_protocol = |name: &str| match is_nvme {
-        true => name.starts_with("platform.ahci.") || name.starts_with("platform.scsi."),
-        false => name.starts_with("platform.nvme."),
+    let other_protocol = |name: &str| {
+        if is_nvme {
+            name.starts_with("platform.ahci.") || name.starts_with("platform.scsi.")
+        } else {
+            name.starts_with("platform.nvme.")
+        }
     };
     let own = values(busiest.id, reads).iter().filter(|name| !other_protocol(name));
     let own: Vec<&UncertainValue> =

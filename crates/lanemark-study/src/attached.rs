@@ -61,13 +61,15 @@ impl AttachedDrive {
         let attached = match ports.split_once('|') {
             None => Self { first: place(&drive, ports)?, second: None, file, drive },
             Some((one, other)) if one == other => {
-                let (drive, platform) = (&drive.name, &platform.name);
+                let drive = &drive.name;
+                let platform = &platform.name;
                 let message =
                     format!("port `{one}` of {platform} is taken twice, by both ports of {drive}");
                 return Err(fail(message));
             }
             Some((one, other)) if drive.second.is_none() => {
-                let (drive, platform) = (&drive.name, &platform.name);
+                let drive = &drive.name;
+                let platform = &platform.name;
                 let message = format!(
                     "{drive} has one port and cannot be in `{one}` and `{other}` of {platform}"
                 );
@@ -75,7 +77,8 @@ impl AttachedDrive {
             }
             Some((one, other)) => {
                 let half = Drive { plug: drive.plug.half(), ..drive.clone() };
-                let (first, second) = (place(&half, one)?, place(&half, other)?);
+                let first = place(&half, one)?;
+                let second = place(&half, other)?;
                 Self { first, second: Some(second), file, drive }
             }
         };
@@ -89,7 +92,8 @@ impl AttachedDrive {
     fn check_failing(&self, platform: &Platform) -> Result<(), String> {
         let after = |place: &OccupiedPort| Some((place.port.name.clone(), place.port.fails_after?));
         let Some((port, time)) = after(&self.first) else { return Ok(()) };
-        let (name, platform) = (&self.drive.name, &platform.name);
+        let name = &self.drive.name;
+        let platform = &platform.name;
         match &self.second {
             None => Err(format!(
                 "port `{port}` of {platform} fails after {time}, and {name} does not have another path"
@@ -114,7 +118,6 @@ impl AttachedDrive {
         self.places().map(|place| place.port.name.as_str()).collect::<Vec<_>>().join(" and ")
     }
 
-    /// Returns each port of the drive.
     pub(crate) fn used_ports(&self) -> Vec<UsedPort> {
         let used_port = |place: &OccupiedPort| UsedPort {
             port: place.port.name.clone(),

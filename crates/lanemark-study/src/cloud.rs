@@ -68,7 +68,6 @@ pub(crate) fn read(section: &Section<'_>, capacity: Bytes) -> Result<CloudVolume
     Ok(CloudVolume { spec, transfer_max })
 }
 
-/// The keys of a limit.
 struct LimitKeys {
     rate: &'static str,
     burst: &'static str,
@@ -82,8 +81,9 @@ fn limit(
     rate_at: impl Fn(&'static str) -> Result<Option<u64>, StudyError>,
     amount_at: impl Fn(&'static str) -> Result<Option<u64>, StudyError>,
 ) -> Result<Option<CloudLimitSpec>, StudyError> {
-    let (rate, burst, credits) =
-        (rate_at(keys.rate)?, rate_at(keys.burst)?, amount_at(keys.credits)?);
+    let rate = rate_at(keys.rate)?;
+    let burst = rate_at(keys.burst)?;
+    let credits = amount_at(keys.credits)?;
     let needs = |key: &str, other: &str| {
         let message = format!("`{key}` does not apply without `{other}`");
         Err(section.error(key, message).hint(format!("add `{other}`, or remove `{key}`")))

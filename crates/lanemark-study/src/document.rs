@@ -184,7 +184,7 @@ impl Document {
                     match &mut table.entry(key.clone()).or_insert_with(empty).value.node {
                         Node::Table(inner) => Some(inner),
                         // If this key has a value that is not a table, the reader reports it.
-                        _ => None,
+                        Node::Text(_) | Node::Number(_) | Node::Array(_) | Node::Other(_) => None,
                     }
                 });
             }

@@ -288,13 +288,12 @@ fn parts(root: &Section<'_>, kind: DriveKind, capacity: Bytes) -> Result<DrivePa
         read_ahead: buffer.optional_quantity("read_ahead")?.unwrap_or_default(),
         data_path_read: data_path.optional_quantity("read")?,
         data_path_write: data_path.optional_quantity("write")?,
-        media: match is_disk {
-            false => {
-                let (flash, repeated) = flash::read(root)?;
-                retries = Some(repeated).filter(ReadRetries::repeats_any);
-                MediaSpec::Flash(flash)
-            }
-            true => MediaSpec::Disk(disk::read(&root.table("disk")?)?),
+        media: if is_disk {
+            MediaSpec::Disk(disk::read(&root.table("disk")?)?)
+        } else {
+            let (flash, repeated) = flash::read(root)?;
+            retries = Some(repeated).filter(ReadRetries::repeats_any);
+            MediaSpec::Flash(flash)
         },
         power: power::drive(root, is_disk)?,
     };
@@ -401,9 +400,10 @@ fn commands(port: &Section<'_>, plug: Connector) -> Result<SataCommands, StudyEr
     const PIO: SataCommands = SataCommands::Pio { block: SECTOR };
     let choices =
         [("queued", SataCommands::Queued), ("unqueued", SataCommands::Unqueued), ("pio", PIO)];
-    let commands = match port.has("commands") {
-        true => port.choice("commands", &choices)?,
-        false => SataCommands::Queued,
+    let commands = if port.has("commands") {
+        port.choice("commands", &choices)?
+    } else {
+        SataCommands::Queued
     };
     if commands == PIO && !matches!(plug, Connector::Sata(_)) {
         return Err(

@@ -176,7 +176,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
         let distance = strsim::damerau_levenshtein(name, candidate);
         (distance <= candidate.len().max(name.len()) / 2).then_some(distance)
     };
-    let (whole, words) = (letters(name), words(name));
+    let whole = letters(name);
+    let words = words(name);
     let contained = |candidate: &str| {
         let candidate_letters = letters(candidate);
         let is_part = whole.len() > 2 && candidate_letters.contains(&whole);

@@ -96,7 +96,7 @@ fn read_page_times(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), St
             continue;
         }
         let each = kinds.iter().map(|kind| section.quantity(&format!("{kind}_{operation}")));
-        *times = PageTimes::each(&each.collect::<Result<Vec<Duration>, _>>()?);
+        *times = PageTimes::read_tables(&each.collect::<Result<Vec<Duration>, _>>()?);
     }
     let pages = spec.technology.bits();
     if let Some(ratio) = section.optional_parsed("read_ratio", RATIO, |text| ratio(text, pages))? {
@@ -113,7 +113,8 @@ fn read_page_times(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), St
 pub(crate) fn ratio(text: &str, pages: usize) -> Option<Vec<u32>> {
     let numbers = text.split(':').map(|number| number.trim().parse::<u32>().ok());
     let numbers: Vec<u32> = numbers.collect::<Option<_>>()?;
-    let (low, high) = (*numbers.iter().min()?, *numbers.iter().max()?);
+    let low = *numbers.iter().min()?;
+    let high = *numbers.iter().max()?;
     let fits = numbers.len() == pages && low > 0 && u64::from(high) <= 100 * u64::from(low);
     fits.then_some(numbers)
 }
@@ -146,7 +147,10 @@ fn filled_share(
             let message = "is only for a drive whose condition is `sequential` or `random`";
             Err(state.error("filled", message))
         }
-        _ => Ok(filled),
+        DriveCondition::Fresh
+        | DriveCondition::Purged
+        | DriveCondition::Sequential
+        | DriveCondition::Random => Ok(filled),
     }
 }
 

@@ -68,7 +68,8 @@ pub fn hosted(system: &str, host: &str) -> Option<String> {
 /// # Errors
 /// Returns all errors in the file.
 pub fn values(document: &Document) -> Result<(String, Vec<ValueRecord>), StudyError> {
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let ledger = Ledger::default();
+    let overrides = Overrides::default();
     let name =
         read(document, "platform", Some(Context { ledger: &ledger, overrides: &overrides }))?;
     Ok((name, ledger.records()))

@@ -65,11 +65,12 @@ pub fn platform_file(
     name: &str,
     cores: Option<u32>,
 ) -> Result<InspectedPlatform, StudyError> {
-    let (mut port_paths, mut left_out) = (Vec::new(), Vec::new());
+    let mut port_paths = Vec::new();
+    let mut left_out = Vec::new();
     let mut places = BTreeSet::new();
     for device in &inspection.devices {
         for port_path in &device.paths {
-            match WrittenPath::of(device, port_path) {
+            match WrittenPath::from_device(device, port_path) {
                 // Namespaces of one drive share its port.
                 Ok(port_path) if !places.insert(&port_path.hops[port_path.end].place) => {}
                 Ok(port_path) => port_paths.push(port_path),
@@ -174,11 +175,12 @@ fn write_head(
     };
     let nvme = of(true, false);
     let queues = nvme.and_then(|port_path| {
-        port_path.hops.iter().find_map(|hop| match &hop.part {
-            InspectedHopKind::NvmeController { queues, .. } => {
+        port_path.hops.iter().find_map(|hop| {
+            if let InspectedHopKind::NvmeController { queues, .. } = &hop.part {
                 queues.and_then(|all| all.checked_sub(1))
+            } else {
+                None
             }
-            _ => None,
         })
     });
     let attribute_line = |value: Option<u32>, most: u32, usual: u32, attribute: &str| match value
@@ -229,7 +231,10 @@ fn write_head(
 
 impl<'i> WrittenPath<'i> {
     /// Returns the path to a device, or the reason why no port can represent the end of the path.
-    fn of(device: &'i InspectedDevice, port_path: &'i InspectedPath) -> Result<Self, String> {
+    fn from_device(
+        device: &'i InspectedDevice,
+        port_path: &'i InspectedPath,
+    ) -> Result<Self, String> {
         let hops = port_path.hops.as_slice();
         let new_path = |end, plug, pcie, sas| Self { device, hops, end, plug, pcie, sas };
         let nvme = |hop: &InspectedHop| {
@@ -282,7 +287,8 @@ impl<'i> WrittenPath<'i> {
                         plug: &str,
                         setup: &str| {
             if written.insert(name.clone()) {
-                let (to, label) = (text(to), text(&format!("link to {to}")));
+                let label = text(&format!("link to {to}"));
+                let to = text(to);
                 let _ = write!(
                     file,
                     "\n[[link]]\nname = \"{name}\"\nto = {to}\nlabel = {label}\n{plug}\n{setup}latency = {LATENCY}\n"
@@ -363,8 +369,8 @@ fn setup(link: Option<&PcieLink>) -> String {
 /// Returns the rate that a port can reach: its own maximum if the other end limited the link, otherwise the trained
 /// rate.
 fn port_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
-    let (trained, most) =
-        ("sysfs: the trained rate of the link", "sysfs: the capability of the port");
+    let trained = "sysfs: the trained rate of the link";
+    let most = "sysfs: the capability of the port";
     let (rate, source) = match (link.current, link.upper_max, link.lower_max) {
         (Some(current), Some(upper), Some(lower)) => {
             let pick =
@@ -412,8 +418,9 @@ fn nearest_valid_rate(rate: PcieRate) -> PcieRate {
 }
 
 fn sata_rate(link: &SataLink) -> Option<(u64, &'static str)> {
-    let (now, own, drive) =
-        (link.negotiated_bits_per_second, link.port_bits_per_second, link.drive_bits_per_second);
+    let now = link.negotiated_bits_per_second;
+    let own = link.port_bits_per_second;
+    let drive = link.drive_bits_per_second;
     match (now, own) {
         (Some(now), Some(own)) if drive.is_none_or(|drive| now == drive) && own > now => {
             Some((own, "sysfs: the capability of the port"))
@@ -489,7 +496,8 @@ mod tests {
 
     #[test]
     fn a_sata_port_has_its_own_rate_only_if_the_drive_limited_the_link() {
-        let (slow, fast) = (Some(3_000_000_000), Some(6_000_000_000));
+        let slow = Some(3_000_000_000);
+        let fast = Some(6_000_000_000);
         for (negotiated, port, drive, rate, is_trained) in [
             (slow, fast, slow, fast, false),
             (slow, fast, None, fast, false),

@@ -20,6 +20,9 @@
 //! has the `source` of its table, and is assumed if the table does not state a source. Every result contains the origin
 //! of each value.
 
+#![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod assumed;
 mod attached;
 pub mod catalogue;

@@ -37,14 +37,16 @@ pub struct NamedLink {
 pub(crate) fn packets(section: &Section<'_>) -> Result<PcieSetup, StudyError> {
     let size = |key| packet_size(section, key, section.quantity(key)?, Bytes::kibi(4));
     let usual = PcieSetup::new(size("payload_max")?, size("read_request_max")?);
-    let address = match section.has("address") {
-        true => section
-            .choice("address", &[("64-bit", PcieAddress::Long), ("32-bit", PcieAddress::Short)])?,
-        false => usual.address,
+    let address = if section.has("address") {
+        section
+            .choice("address", &[("64-bit", PcieAddress::Long), ("32-bit", PcieAddress::Short)])?
+    } else {
+        usual.address
     };
-    let ecrc = match section.has("ecrc") {
-        true => section.choice("ecrc", &[("on", true), ("off", false)])?,
-        false => usual.ecrc,
+    let ecrc = if section.has("ecrc") {
+        section.choice("ecrc", &[("on", true), ("off", false)])?
+    } else {
+        usual.ecrc
     };
     let completion_payload = match section.optional_quantity("completion_payload")? {
         Some(size) => packet_size(section, "completion_payload", size, usual.payload_max)?,

@@ -51,8 +51,8 @@ impl ValueRange {
         let number = |text: &str| {
             magnitude(text).ok_or_else(|| format!("{text}: not a quantity above zero"))
         };
-        let ((middle, kind), [low, high]) =
-            (number(value)?, [number(&ends[0])?, number(&ends[1])?]);
+        let (middle, kind) = number(value)?;
+        let [low, high] = [number(&ends[0])?, number(&ends[1])?];
         if low.1 != kind || high.1 != kind {
             return Err(format!(
                 "{} and {} do not have the same unit as {value}",
@@ -60,9 +60,10 @@ impl ValueRange {
             ));
         }
         let range = Self { low: low.0 / middle, high: high.0 / middle };
-        match range.low <= 1.0 + 1e-9 && range.high >= 1.0 - 1e-9 {
-            true => Ok(range),
-            false => Err(format!("{value} is not between {} and {}", ends[0], ends[1])),
+        if range.low <= 1.0 + 1e-9 && range.high >= 1.0 - 1e-9 {
+            Ok(range)
+        } else {
+            Err(format!("{value} is not between {} and {}", ends[0], ends[1]))
         }
     }
 }
@@ -96,9 +97,10 @@ impl ValueRecord {
             Some(ValueRange { low: 1.0 / spread, high: spread })
         };
         let range = self.range.or_else(usual_range)?;
-        (range.low < range.high).then(|| {
-            let (parameter, text) = (self.parameter.clone(), self.text.clone());
-            UncertainValue { parameter, text, range }
+        (range.low < range.high).then(|| UncertainValue {
+            parameter: self.parameter.clone(),
+            text: self.text.clone(),
+            range,
         })
     }
 }
@@ -109,8 +111,11 @@ impl UncertainValue {
     #[must_use]
     pub fn within(parameter: &str, text: &str, [low, high]: [&str; 2]) -> Option<Self> {
         let range = ValueRange::read(text, &[low.to_owned(), high.to_owned()]).ok()?;
-        let (parameter, text) = (parameter.to_owned(), text.to_owned());
-        (range.low < range.high).then_some(Self { parameter, text, range })
+        (range.low < range.high).then_some(Self {
+            parameter: parameter.to_owned(),
+            text: text.to_owned(),
+            range,
+        })
     }
 
     /// Returns the bounds of the range, with their units.
@@ -122,9 +127,10 @@ impl UncertainValue {
             let number = number.parse::<f64>().unwrap_or_default();
             let digits = (2 - number.abs().max(1e-3).log10().floor() as i32).clamp(0, 6) as usize;
             let number = format!("{number:.digits$}");
-            let number = match number.contains('.') {
-                true => number.trim_end_matches('0').trim_end_matches('.'),
-                false => number.as_str(),
+            let number = if number.contains('.') {
+                number.trim_end_matches('0').trim_end_matches('.')
+            } else {
+                number.as_str()
             };
             format!("{number} {unit}").trim_end().to_owned()
         };

@@ -109,12 +109,12 @@ impl Platform {
                 protocols.push(protocol(&section, kind)?);
             }
         }
-        let links = root.each("link", |section, links: &[NamedLink]| {
+        let links = root.read_tables("link", |section, links: &[NamedLink]| {
             let link = link(section)?;
             topology::check_link(&link, links).map_err(|message| section.error("name", message))?;
             Ok(link)
         })?;
-        let ports = root.each("port", |section, ports: &[Port]| {
+        let ports = root.read_tables("port", |section, ports: &[Port]| {
             let port = port(section, &links)?;
             if ports.iter().any(|other| other.name == port.name) {
                 return Err(section.error("name", format!("port `{}` is defined twice", port.name)));
@@ -182,7 +182,11 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
             coalescing: CoalescingSpec::default(),
             adapter: None,
         },
-        _ => {
+        ProtocolKind::Ahci
+        | ProtocolKind::Nvme
+        | ProtocolKind::SasHba
+        | ProtocolKind::Uasp
+        | ProtocolKind::BulkOnly => {
             let driver_time = section.quantity("driver_time")?;
             let (queues, queue_depth) = match kind {
                 ProtocolKind::Nvme => (
@@ -192,11 +196,12 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
                 ProtocolKind::SasHba => (1, SAS_DEPTH),
                 ProtocolKind::Uasp => (1, UASP_DEPTH),
                 ProtocolKind::BulkOnly => (1, 1),
-                _ => (1, AHCI_DEPTH),
+                ProtocolKind::Ahci | ProtocolKind::AtaDma => (1, AHCI_DEPTH),
             };
-            let (choice, coalesced) = match kind {
-                ProtocolKind::Nvme => (arbitration(section, queues)?, coalescing(section)?),
-                _ => Default::default(),
+            let (choice, coalesced) = if kind == ProtocolKind::Nvme {
+                (arbitration(section, queues)?, coalescing(section)?)
+            } else {
+                Default::default()
             };
             ProtocolSpec {
                 kind,
@@ -234,15 +239,14 @@ fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, St
         "unlimited" => Some(None),
         number => number.parse().ok().filter(|burst| (1..=BURST_MAX).contains(burst)).map(Some),
     })?;
-    let weights = match weighted {
-        false => None,
-        true => {
-            let weights = section.table("weights")?;
-            let weight = |key| Ok(weights.integer(key, 1, WEIGHT_MAX.into())? as u32);
-            let weight = (weight("high")?, weight("medium")?, weight("low")?);
-            weights.finish()?;
-            Some(ClassWeights { high: weight.0, medium: weight.1, low: weight.2 })
-        }
+    let weights = if weighted {
+        let weights = section.table("weights")?;
+        let weight = |key| Ok(weights.integer(key, 1, WEIGHT_MAX.into())? as u32);
+        let weight = (weight("high")?, weight("medium")?, weight("low")?);
+        weights.finish()?;
+        Some(ClassWeights { high: weight.0, medium: weight.1, low: weight.2 })
+    } else {
+        None
     };
     for key in ["weights", "classes"] {
         if section.has(key) && !weighted {
@@ -281,12 +285,13 @@ fn adapter(
     }
     let Some(table) = section.optional_table("adapter")? else { return Ok(None) };
     let command_time = table.quantity("command_time")?;
-    let crowded = match table.has("crowded") || table.has("crowded_time") {
-        false => None,
-        true => Some(OverloadCost {
+    let crowded = if table.has("crowded") || table.has("crowded_time") {
+        Some(OverloadCost {
             above: table.integer("crowded", 1, CROWDED_MAX.into())? as u32,
             command_time: table.quantity("crowded_time")?,
-        }),
+        })
+    } else {
+        None
     };
     if let Some(crowded) = crowded.filter(|crowded| crowded.command_time < command_time) {
         let OverloadCost { command_time: slow, .. } = crowded;
@@ -380,10 +385,7 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
 
 fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> {
     let name = section.text("name")?;
-    let enclosure = match section.has("usb") {
-        true => Some(usb::enclosure(section, &name)?),
-        false => None,
-    };
+    let enclosure = if section.has("usb") { Some(usb::enclosure(section, &name)?) } else { None };
     let plug = enclosure.as_ref().map_or_else(|| plug(section), |one| Ok(one.plug))?;
     let packets = match (&enclosure, plug) {
         (Some(one), _) => one.packets,
@@ -398,20 +400,21 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
         };
         behind.push(link.clone());
     }
-    let controller = match section.has("controller") {
-        _ if enclosure.is_some() => {
-            enclosure.as_ref().map_or(ProtocolKind::Uasp, |one| one.protocol)
-        }
-        _ if matches!(plug, Connector::Sas(..)) => ProtocolKind::SasHba,
-        true => section.choice(
+    let controller = if let Some(enclosure) = &enclosure {
+        enclosure.protocol
+    } else if matches!(plug, Connector::Sas(..)) {
+        ProtocolKind::SasHba
+    } else if section.has("controller") {
+        section.choice(
             "controller",
             &[
                 ("ahci", ProtocolKind::Ahci),
                 ("ata-dma", ProtocolKind::AtaDma),
                 ("sas", ProtocolKind::SasHba),
             ],
-        )?,
-        false => ProtocolKind::Ahci,
+        )?
+    } else {
+        ProtocolKind::Ahci
     };
     behind.extend(enclosure.into_iter().flat_map(|one| one.links));
     let alone = !matches!(plug, Connector::Pcie(..)) && behind.is_empty();

@@ -65,7 +65,7 @@ pub fn plug_in(
             );
             return Err(StudyError::new(named_at.clone(), message));
         }
-        _ => port.controller,
+        Connector::Pcie(..) | Connector::Sata(..) | Connector::Sas(..) => port.controller,
     };
     let known = platform.protocols.iter().find(|spec| spec.kind == kind);
     let mut protocol = known.cloned().ok_or_else(|| {
@@ -109,7 +109,7 @@ fn train(
         {
             SataCommands::Unqueued
         }
-        commands => commands,
+        SataCommands::Queued | SataCommands::Unqueued | SataCommands::Pio { .. } => drive.commands,
     };
     match (drive.plug, port.plug) {
         (Connector::Sata(own), Connector::Sata(other)) => {
@@ -123,12 +123,14 @@ fn train(
             Ok((Connector::Sata(own), LinkModel::Sata(sata)))
         }
         (Connector::Sas(own, own_phys), Connector::Sas(other, phys)) => {
-            let (rate, phys) = (own.min(other), own_phys.min(phys));
+            let rate = own.min(other);
+            let phys = own_phys.min(phys);
             // Connections stay open while there is work, as under load from an initiator.
             Ok((Connector::Sas(rate, phys), LinkModel::Sas(Sas::new(rate, phys).kept_open())))
         }
         (Connector::Pcie(own, own_lanes), Connector::Pcie(other, lanes)) => {
-            let (generation, lanes) = (own.min(other), own_lanes.min(lanes));
+            let generation = own.min(other);
+            let lanes = own_lanes.min(lanes);
             let setup = drive.payload_max.map_or(port.packets, |most| port.packets.at_most(most));
             let model = Pcie::with_setup(generation, lanes, port.latency, &setup);
             Ok((Connector::Pcie(generation, lanes), LinkModel::Pcie(model)))
@@ -144,7 +146,8 @@ fn train(
 /// Returns the model of a SATA drive's link, including the delays of its FIFO.
 fn sata(drive: &Drive, rate: SataRate, commands: SataCommands) -> Sata {
     let model = Sata::new(rate, commands);
-    let (read, write) = (drive.spec.data_path_read, drive.spec.data_path_write);
+    let read = drive.spec.data_path_read;
+    let write = drive.spec.data_path_write;
     drive.frame_fifo.map_or(model, |fifo| model.with_fifo(fifo, read, write))
 }
 
@@ -164,8 +167,9 @@ fn misfit_error(
     let fitting: Vec<&str> =
         platform.ports.iter().filter(fits_port).map(|port| port.name.as_str()).collect();
     let error = StudyError::new(named_at.clone(), message);
-    match fitting.is_empty() {
-        true => error.hint("no port of this platform accepts the drive"),
-        false => error.hint(format!("it fits {}", fitting.join(", "))),
+    if fitting.is_empty() {
+        error.hint("no port of this platform accepts the drive")
+    } else {
+        error.hint(format!("it fits {}", fitting.join(", ")))
     }
 }

@@ -12,17 +12,18 @@ use crate::error::StudyError;
 /// Returns the first error in the table.
 pub(crate) fn drive(root: &Section<'_>, is_disk: bool) -> Result<Option<PowerSpec>, StudyError> {
     let Some(section) = root.optional_table("power")? else { return Ok(None) };
-    let media = match is_disk {
-        true => MediaPower::Disk {
+    let media = if is_disk {
+        MediaPower::Disk {
             seek: section.quantity("seek")?,
             transfer: section.quantity("transfer")?,
-        },
-        false => MediaPower::Flash {
+        }
+    } else {
+        MediaPower::Flash {
             read: section.quantity("read")?,
             program: section.quantity("program")?,
             erase: section.quantity("erase")?,
             channel: section.quantity("channel")?,
-        },
+        }
     };
     let mut spec = PowerSpec {
         idle: section.quantity("idle")?,

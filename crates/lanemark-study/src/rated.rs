@@ -52,7 +52,8 @@ pub struct ExplainedDrive {
 /// # Errors
 /// Returns an error if the file or its values cannot be read.
 pub fn explain(library: &Library, name: &str) -> Result<ExplainedDrive, StudyError> {
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let ledger = Ledger::default();
+    let overrides = Overrides::default();
     let context = Context { ledger: &ledger, overrides: &overrides };
     let file = library.open(LibraryKind::Drive, name)?;
     let completed = complete(&file, library, context)?.unwrap_or(file);
@@ -82,8 +83,7 @@ pub fn explain(library: &Library, name: &str) -> Result<ExplainedDrive, StudyErr
 /// # Errors
 /// Returns all errors in the text.
 pub fn check(library: &Library, text: &str) -> Result<(), StudyError> {
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
-    let context = Context { ledger: &ledger, overrides: &overrides };
+    let context = Context { ledger: &Ledger::default(), overrides: &Overrides::default() };
     let file = Document::parse("the drive file", text)?;
     let completed = complete(&file, library, context)?.unwrap_or(file);
     let spec = Drive::read(&completed, context)?.spec;
@@ -159,15 +159,14 @@ pub(crate) fn complete(
         let rated = BoxRatings::read(root, is_disk, capacity, protocol, plug)?;
         let Some(rated) = rated else { return Ok(None) };
         let mut completion = MissingValues::default();
-        match is_disk {
-            true => disks::complete(&rated, priors, &mut completion),
-            false => {
-                flash::complete(&rated, priors, &mut completion);
-                // If the file states separate times for the kinds of pages, it does not need their ratio.
-                let flash = root.settings("flash")?;
-                if PAGES.iter().any(|page| flash.has(&format!("{page}_read"))) {
-                    completion.remove(PAGE_RATIO);
-                }
+        if is_disk {
+            disks::complete(&rated, priors, &mut completion);
+        } else {
+            flash::complete(&rated, priors, &mut completion);
+            // If the file states separate times for the kinds of pages, it does not need their ratio.
+            let flash = root.settings("flash")?;
+            if PAGES.iter().any(|page| flash.has(&format!("{page}_read"))) {
+                completion.remove(PAGE_RATIO);
             }
         }
         Ok(Some(completion))

@@ -84,7 +84,8 @@ impl Rating {
 pub fn read(library: &Library, document: &Document) -> Result<Vec<RatedDrive>, StudyError> {
     let tests = workload::open(library, WORKLOAD)?;
     document.read("ratings", None, |root| {
-        let drives = root.each("drive", |section, _: &[RatedDrive]| drive(section, &tests))?;
+        let drives =
+            root.read_tables("drive", |section, _: &[RatedDrive]| drive(section, &tests))?;
         root.finish()?;
         Ok(drives)
     })
@@ -183,7 +184,7 @@ impl RatedDrive {
         }
         let provenance = Provenance { seed: 1, ..Provenance::default() };
         let result = system.run(&workload, provenance)?;
-        let simulated = result.tests.first().map_or(0.0, |test| rating.metric.of(test).value);
+        let simulated = result.tests.first().map_or(0.0, |test| rating.metric.value_in(test).value);
         Ok(ModelledRating { simulated, error: simulated / rating.published - 1.0 })
     }
 }

@@ -43,7 +43,6 @@ pub struct LibraryIndex {
     platforms: Vec<(PlatformEntry, NameWords)>,
 }
 
-/// A platform of the index.
 #[derive(Clone, Debug)]
 struct PlatformEntry {
     id: String,
@@ -102,8 +101,7 @@ impl LibraryIndex {
     /// # Errors
     /// Returns an error if the file is not a platform.
     pub fn add_platform(&mut self, id: &str, file: &Document) -> Result<(), StudyError> {
-        let (ledger, overrides) = (Ledger::default(), Overrides::default());
-        let context = Context { ledger: &ledger, overrides: &overrides };
+        let context = Context { ledger: &Ledger::default(), overrides: &Overrides::default() };
         let Platform { name, ports, .. } = Platform::read(file, context)?;
         let names = NameWords::new(&format!("{id} {name}"));
         self.platforms.retain(|(known, _)| known.id != id);
@@ -131,16 +129,18 @@ impl LibraryIndex {
         }
         let by_drive = weights(&words, &self.drives);
         let by_platform = weights(&words, &self.platforms);
-        let (mut drives, mut platforms) = (by_drive.scores(&[]), by_platform.scores(&[]));
+        let mut drives = by_drive.scores(&[]);
+        let mut platforms = by_platform.scores(&[]);
         // Part numbers do not occur as words in names.
         for id in model_names::drives_of(library, &text, None).same {
             if let Some(at) = self.drives.iter().position(|(drive, _)| drive.id == id) {
                 drives[at] += PART;
             }
         }
-        match best_score(&drives) >= best_score(&platforms) {
-            true => platforms = by_platform.scores(&by_drive.best_words(&drives)),
-            false => drives = by_drive.scores(&by_platform.best_words(&platforms)),
+        if best_score(&drives) >= best_score(&platforms) {
+            platforms = by_platform.scores(&by_drive.best_words(&drives));
+        } else {
+            drives = by_drive.scores(&by_platform.best_words(&platforms));
         }
         let is_known = |at: &usize| {
             let word = words[*at].as_str();
@@ -156,23 +156,21 @@ impl LibraryIndex {
         if !words.is_empty() && !is_named(&drives) && !is_named(&platforms) && !is_port {
             return SearchResult { unknown, ..SearchResult::default() };
         }
-        let drives = match is_named(&drives) {
-            true => {
-                let present_name = present.as_ref().map(|one| one.drive.as_str());
-                prefer_present(self.ranked_drives(&drives), |at| {
-                    Some(self.drives[at].0.id.as_str()) == present_name
-                })
-            }
-            false => self.present_drive(present.as_ref()),
+        let drives = if is_named(&drives) {
+            let present_name = present.as_ref().map(|one| one.drive.as_str());
+            prefer_present(self.ranked_drives(&drives), |at| {
+                Some(self.drives[at].0.id.as_str()) == present_name
+            })
+        } else {
+            self.present_drive(present.as_ref())
         };
-        let platforms = match is_named(&platforms) {
-            true => {
-                let present_name = present.as_ref().map(|one| one.platform.as_str());
-                prefer_present(self.ranked_platforms(&platforms), |at| {
-                    Some(self.platforms[at].0.id.as_str()) == present_name
-                })
-            }
-            false => self.present_platform(present.as_ref(), &drives),
+        let platforms = if is_named(&platforms) {
+            let present_name = present.as_ref().map(|one| one.platform.as_str());
+            prefer_present(self.ranked_platforms(&platforms), |at| {
+                Some(self.platforms[at].0.id.as_str()) == present_name
+            })
+        } else {
+            self.present_platform(present.as_ref(), &drives)
         };
         let found = self.combined(&words, &drives, &platforms, most);
         let misfit = found.is_empty().then(|| self.misfit(&drives, &platforms)).flatten();

@@ -89,13 +89,13 @@ impl Study {
         let question = head.text("question")?;
         let publication = publication(root, &head)?;
         let notes = head.texts("notes")?;
-        let tests = StudyTests::of(document, root, &head, id)?;
+        let tests = StudyTests::read_from(document, root, &head, id)?;
         let workload = tests
             .open(library, &Overrides::default())
             .map_err(|error| tests.locate(error, &head))?;
         head.finish()?;
         let settings = read_calibrations(root)?;
-        let mut systems = root.each("system", |section, systems: &[StudyColumn]| {
+        let mut systems = root.read_tables("system", |section, systems: &[StudyColumn]| {
             let column = read_system(library, section, &tests, &settings)?;
             if systems.iter().any(|other| other.name == column.name) {
                 let message = format!("system `{}` is defined twice", column.name);
@@ -112,7 +112,7 @@ impl Study {
                 known_system(&systems, system, location.clone())?;
             }
         }
-        let figures = root.each("figure", |section, figures: &[PublishedFigure]| {
+        let figures = root.read_tables("figure", |section, figures: &[PublishedFigure]| {
             let figure = read_figure(section, &systems, &workload, &settings)?;
             if figures.iter().any(|other| other.id == figure.id) {
                 let message = format!("figure `{}` is defined twice", figure.id);
@@ -134,11 +134,15 @@ impl Study {
             column.system.with_faults(&column.workload.faults, &root.location_of("fault"))?;
         }
         let (answer, written) = read_answer(root, &systems)?;
-        let not_modelled = root.each("not_modelled", |section, _: &[UnmodelledFigures]| {
-            let (figures, reason) = (section.texts("figures")?, section.text("reason")?);
-            section.finish()?;
-            Ok(UnmodelledFigures { figures, reason })
-        })?;
+        let not_modelled =
+            root.read_tables("not_modelled", |section, _: &[UnmodelledFigures]| {
+                let unmodelled = UnmodelledFigures {
+                    figures: section.texts("figures")?,
+                    reason: section.text("reason")?,
+                };
+                section.finish()?;
+                Ok(unmodelled)
+            })?;
         root.finish()?;
         Ok(Self {
             id: id.to_owned(),
@@ -178,9 +182,10 @@ impl Study {
     ) -> StudyOutcome {
         let runs = self.systems.iter().zip(runs).filter(|(_, run)| !run.tests.is_empty());
         let systems: Vec<StudySystem> = runs
-            .map(|(column, run)| {
-                let (name, label) = (column.name.clone(), column.label.clone());
-                StudySystem { name, label, run }
+            .map(|(column, run)| StudySystem {
+                name: column.name.clone(),
+                label: column.label.clone(),
+                run,
             })
             .collect();
         let figures = self.figures.iter().filter_map(|figure| check(figure, &systems)).collect();
@@ -315,7 +320,7 @@ enum StudyTests<'d> {
 }
 
 impl<'d> StudyTests<'d> {
-    fn of(
+    fn read_from(
         document: &'d Document,
         root: &Section<'_>,
         head: &Section<'_>,
@@ -445,18 +450,18 @@ fn read_figure(
     if let Some(column) = column {
         check_power(section, metric, &column.system)?;
     }
-    let over = match metric {
-        FigureMetric::Gain => {
-            let over = section.text("over")?;
-            known_system(systems, &over, section.location_of("over"))?;
-            Some(over)
-        }
-        _ => None,
+    let over = if metric == FigureMetric::Gain {
+        let over = section.text("over")?;
+        known_system(systems, &over, section.location_of("over"))?;
+        Some(over)
+    } else {
+        None
     };
-    let bound = match section.has("bound") {
-        true => section
-            .choice("bound", &[("at-least", BoundKind::AtLeast), ("at-most", BoundKind::AtMost)])?,
-        false => BoundKind::Exactly,
+    let bound = if section.has("bound") {
+        section
+            .choice("bound", &[("at-least", BoundKind::AtLeast), ("at-most", BoundKind::AtMost)])?
+    } else {
+        BoundKind::Exactly
     };
     let is_in_range = if metric == FigureMetric::Gain { published != 0.0 } else { published > 0.0 };
     if !is_in_range {
@@ -465,9 +470,10 @@ fn read_figure(
     let place = section.text("place")?;
     section.finish()?;
     let calibrates = |setting: &StudySetting| setting.calibration.figure.as_ref() == Some(&id);
-    let role = match settings.iter().any(calibrates) {
-        true => FigureRole::Calibrated,
-        false => FigureRole::Predicted,
+    let role = if settings.iter().any(calibrates) {
+        FigureRole::Calibrated
+    } else {
+        FigureRole::Predicted
     };
     Ok(PublishedFigure { id, system, test, metric, published, bound, over, place, role })
 }
@@ -517,9 +523,10 @@ fn read_answer(
         column.is_some_and(|column| column.workload.tests.iter().any(|one| one.name == test))
     };
     let written = WrittenAnswer::read(&section, &claims, &runs)?;
-    let compared = match written.is_none() || section.has("compare") || section.has("with") {
-        true => Some((section.text("compare")?, section.text("with")?)),
-        false => None,
+    let compared = if written.is_none() || section.has("compare") || section.has("with") {
+        Some((section.text("compare")?, section.text("with")?))
+    } else {
+        None
     };
     if let Some((over, under)) = &compared {
         known_system(systems, over, section.location_of("compare"))?;
@@ -539,9 +546,10 @@ fn known_system(systems: &[StudyColumn], name: &str, location: Location) -> Resu
 
 /// Moves an error about an unknown name to the line of the study that contains the name.
 fn locate(error: StudyError, section: &Section<'_>, key: &str) -> StudyError {
-    match error.is_unknown_name() && error.location.position.is_none() {
-        true => StudyError { location: section.location_of(key), ..error },
-        false => error,
+    if error.is_unknown_name() && error.location.position.is_none() {
+        StudyError { location: section.location_of(key), ..error }
+    } else {
+        error
     }
 }
 
@@ -554,7 +562,7 @@ fn check(figure: &PublishedFigure, systems: &[StudySystem]) -> Option<FigureChec
     let own_result = result(&figure.system)?;
     let simulated = match &figure.over {
         Some(over) => FigureMetric::gain(own_result, result(over)?),
-        None => figure.metric.of(own_result),
+        None => figure.metric.value_in(own_result),
     };
     Some(FigureCheck::new(figure.clone(), simulated))
 }

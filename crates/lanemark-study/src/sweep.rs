@@ -87,21 +87,25 @@ impl SweepDefinition {
 
     fn read_document(root: &Section<'_>) -> Result<Self, StudyError> {
         let head = root.table("sweep")?;
-        let (system, workload) = (head.text("system")?, head.text("workload")?);
+        let system = head.text("system")?;
+        let workload = head.text("workload")?;
         head.finish()?;
-        let axes = root.each("axis", |section, _: &[Axis]| {
+        let axes = root.read_tables("axis", |section, _: &[Axis]| {
             let mut texts = section.scalars("values")?;
             texts.extend(section.optional_text("range")?);
             let axis = Axis::new(&section.text("name")?, &texts, section.location_of("name"))?;
             section.finish()?;
             Ok(axis)
         })?;
-        let settings = root.each("set", |section, _: &[(ParameterOverride, Location)]| {
-            let (parameter, value) = (section.text("parameter")?, section.text("value")?);
-            let calibration = ParameterOverride { parameter, value, figure: None, reason: None };
-            section.finish()?;
-            Ok((calibration, section.location_of("value")))
-        })?;
+        let settings =
+            root.read_tables("set", |section, _: &[(ParameterOverride, Location)]| {
+                let parameter = section.text("parameter")?;
+                let value = section.text("value")?;
+                let calibration =
+                    ParameterOverride { parameter, value, figure: None, reason: None };
+                section.finish()?;
+                Ok((calibration, section.location_of("value")))
+            })?;
         root.finish()?;
         Ok(Self { system, workload, axes, settings })
     }
@@ -307,7 +311,8 @@ impl Sweep {
     fn hash_of_inputs(&self, library: &Library) -> String {
         let axes = self.axes.iter().map(|axis| (&axis.name, &axis.values));
         let settings = self.settings.iter().map(|(set, _)| (&set.parameter, &set.value));
-        let (axes, settings): (Vec<_>, Vec<_>) = (axes.collect(), settings.collect());
+        let axes: Vec<_> = axes.collect();
+        let settings: Vec<_> = settings.collect();
         // Equal files at different paths have equal hashes.
         let files: BTreeSet<String> = library.used().into_values().collect();
         sha256(&format!(
@@ -361,8 +366,8 @@ impl<'s> PointRunner<'s> {
             None => {
                 if self.last.as_ref().is_none_or(|(by, _)| *by != made_by) {
                     let named_at = NameLocations::all(&Location::file(&system));
-                    let (library, parts) = (&self.library, &parts);
-                    let made = System::assemble(library, parts, &named_at, &system, &settings);
+                    let made =
+                        System::assemble(&self.library, &parts, &named_at, &system, &settings);
                     let made = made.map(|made| made.with_memory(self.memory));
                     self.last = Some((made_by, made.map_err(|error| error.to_string())));
                 }
@@ -413,12 +418,12 @@ impl Sweep {
             busiest: path
                 .and_then(|path| path.busiest_hop())
                 .map(|hop| (hop.name.clone(), hop.utilisation)),
-            reads: DirectionFigures::of(
+            reads: DirectionFigures::from_samples(
                 &result.samples,
                 |sample| sample.reads.as_ref(),
                 self.workload.average,
             ),
-            writes: DirectionFigures::of(
+            writes: DirectionFigures::from_samples(
                 &result.samples,
                 |sample| sample.writes.as_ref(),
                 self.workload.average,
@@ -437,7 +442,8 @@ pub fn key(inputs: &str, number: u64, values: &[String]) -> String {
 
 /// Returns the setting that applies to a model value at a point.
 fn setting(axis: &Axis, value: &str) -> (ParameterOverride, Location) {
-    let (parameter, value) = (axis.name.clone(), value.to_owned());
+    let parameter = axis.name.clone();
+    let value = value.to_owned();
     let location = Location::file(format!("{parameter} = {value}"));
     (ParameterOverride { parameter, value, figure: None, reason: None }, location)
 }

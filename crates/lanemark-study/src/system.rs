@@ -185,9 +185,8 @@ impl std::fmt::Display for SystemName {
             }
         }
         write!(f, "{}@{}:{}", self.drive, self.platform, self.port)?;
-        self.beside.iter().try_for_each(|(drive, port)| match *drive == self.drive {
-            true => write!(f, "+{port}"),
-            false => write!(f, "+{drive}:{port}"),
+        self.beside.iter().try_for_each(|(drive, port)| {
+            if *drive == self.drive { write!(f, "+{port}") } else { write!(f, "+{drive}:{port}") }
         })
     }
 }
@@ -257,9 +256,10 @@ impl System {
                 return StudyError::new(named_at.drive.clone(), error.to_string())
                     .hint("write a volume as stripe-64KiB:drive@platform:port+port, or mirror:…");
             }
-            let location = match error.field.starts_with("drive") {
-                true => attached[0].file.location_of_parameter("drive", error.field),
-                false => platform_file.location_of_parameter("platform", error.field),
+            let location = if error.field.starts_with("drive") {
+                attached[0].file.location_of_parameter("drive", error.field)
+            } else {
+                platform_file.location_of_parameter("platform", error.field)
             };
             StudyError::new(location, error.to_string())
         })?;
@@ -325,8 +325,8 @@ impl System {
         for group in workload.groups() {
             for repeat in 0..workload.repeats {
                 let watch = &mut |_: &Progress| true;
-                let (first, length) = (group.start, RunLength::Whole);
-                let taken = self.samples(workload, first, repeat, seed, length, watch)?;
+                let length = RunLength::Whole;
+                let taken = self.samples(workload, group.start, repeat, seed, length, watch)?;
                 for (test, sample) in group.clone().zip(taken.into_iter().flatten()) {
                     samples[test].push(sample);
                 }
@@ -338,7 +338,8 @@ impl System {
     /// Returns whether the test of `workload` with this index may end when its figures have converged. Repeats of the
     /// test would differ only in their random numbers, so one repeat suffices.
     pub fn may_converge(&self, workload: &Workload, test: usize) -> bool {
-        let (spec, load) = (&self.spec, &workload.tests[test]);
+        let spec = &self.spec;
+        let load = &workload.tests[test];
         let is_plain = workload.is_alone(test) && workload.faults.is_empty();
         is_plain && (may_converge(spec, load) || is_shortened(spec, load))
     }
@@ -437,9 +438,12 @@ impl System {
                 self.uncollected(samples, content)
             });
             // All tests together have one warning, from the test that wrote the most data.
-            let written = |warning: &Warning| match warning {
-                Warning::NoCollection { written_bytes, .. } => *written_bytes,
-                _ => Bytes::ZERO,
+            let written = |warning: &Warning| {
+                if let Warning::NoCollection { written_bytes, .. } = warning {
+                    *written_bytes
+                } else {
+                    Bytes::ZERO
+                }
             };
             let warning = candidates.max_by_key(written);
             let collected = result
@@ -511,9 +515,10 @@ impl System {
 
 /// Moves an error about an unknown name in a library to the location of this name.
 pub(crate) fn located_at(error: StudyError, place: &Location) -> StudyError {
-    match error.is_unknown_name() && error.location.position.is_none() {
-        true => StudyError { location: place.clone(), ..error },
-        false => error,
+    if error.is_unknown_name() && error.location.position.is_none() {
+        StudyError { location: place.clone(), ..error }
+    } else {
+        error
     }
 }
 

@@ -74,24 +74,15 @@ impl Value {
     }
 
     pub(crate) fn as_table(&self) -> Option<&Table> {
-        match &self.node {
-            Node::Table(table) => Some(table),
-            _ => None,
-        }
+        if let Node::Table(table) = &self.node { Some(table) } else { None }
     }
 
     pub(crate) fn as_array(&self) -> Option<&[Value]> {
-        match &self.node {
-            Node::Array(array) => Some(array),
-            _ => None,
-        }
+        if let Node::Array(array) = &self.node { Some(array) } else { None }
     }
 
     pub(crate) fn as_text(&self) -> Option<&str> {
-        match &self.node {
-            Node::Text(text) => Some(text),
-            _ => None,
-        }
+        if let Node::Text(text) = &self.node { Some(text) } else { None }
     }
 }
 
@@ -105,7 +96,6 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.chars().map(escaped).collect::<String>())
 }
 
-/// Parses `text`.
 pub(crate) fn parse(text: &str) -> Result<Table, Error> {
     DeTable::parse(text).map(|root| table(root.get_ref()))
 }
@@ -126,7 +116,7 @@ fn value(value: &Spanned<DeValue<'_>>) -> Value {
         DeValue::Float(number) => Node::Number(number.as_str().to_owned()),
         DeValue::Table(inner) => Node::Table(table(inner)),
         DeValue::Array(array) => Node::Array(array.iter().map(self::value).collect()),
-        other => Node::Other(other.type_str()),
+        other @ (DeValue::Boolean(_) | DeValue::Datetime(_)) => Node::Other(other.type_str()),
     };
     Value { offset: value.span().start, node }
 }

@@ -52,9 +52,10 @@ pub(crate) fn enclosure(section: &Section<'_>, name: &str) -> Result<Enclosure, 
     let command_time: Duration = bridge.quantity("command_time")?;
     let rate: BytesPerSecond = bridge.quantity("rate")?;
     bridge.finish()?;
-    let transport = match protocol {
-        ProtocolKind::BulkOnly => UsbTransport::BulkOnly,
-        _ => UsbTransport::AttachedScsi,
+    let transport = if protocol == ProtocolKind::BulkOnly {
+        UsbTransport::BulkOnly
+    } else {
+        UsbTransport::AttachedScsi
     };
     let link = |what: &str, label: String, model, latency| NamedLink {
         name: format!("{name} {what}"),

@@ -63,7 +63,8 @@ pub fn open_set(
 /// # Errors
 /// Returns all errors in the text.
 pub fn parse(id: &str, text: &str) -> Result<Workload, StudyError> {
-    let (document, ledger) = (Document::parse(id, text)?, Ledger::default());
+    let document = Document::parse(id, text)?;
+    let ledger = Ledger::default();
     read(&document, id, Context { ledger: &ledger, overrides: &Overrides::default() })
 }
 
@@ -137,7 +138,7 @@ fn read_test_tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError
         return Err(StudyError::new(head.location(), "the workload does not contain tests")
             .hint("add at least one [[test]]"));
     }
-    let tests = root.each("test", |section, tests: &[Test]| {
+    let tests = root.read_tables("test", |section, tests: &[Test]| {
         let test = test(section, defaults.as_ref(), transactions.as_ref())?;
         if tests.iter().any(|other| slug(&other.name) == slug(&test.name)) {
             return Err(section.error("name", format!("test `{}` is defined twice", test.name)));
@@ -145,8 +146,15 @@ fn read_test_tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError
         Ok(test)
     })?;
     defaults.map_or(Ok(()), |section| section.finish())?;
-    let (id, faults) = (id.to_owned(), Vec::new());
-    Ok(Workload { id, name: workload_name, repeats, average, order, faults, tests })
+    Ok(Workload {
+        id: id.to_owned(),
+        name: workload_name,
+        repeats,
+        average,
+        order,
+        faults: Vec::new(),
+        tests,
+    })
 }
 
 /// A test's own table, and the table of defaults.
@@ -157,7 +165,7 @@ struct TestTables<'s, 'd> {
 
 impl<'s, 'd> TestTables<'s, 'd> {
     /// Returns the table that contains `key`: the test's own table if it contains the key, otherwise the defaults.
-    fn holding(&self, key: &str) -> &'s Section<'d> {
+    fn table_with(&self, key: &str) -> &'s Section<'d> {
         let inherited = self.defaults.filter(|defaults| defaults.has(key));
         match inherited {
             Some(defaults) if !self.own.has(key) => defaults,
@@ -169,7 +177,7 @@ impl<'s, 'd> TestTables<'s, 'd> {
     where
         T: std::str::FromStr<Err = lanemark_schema::units::QuantityError>,
     {
-        self.holding(key).optional_quantity(key)
+        self.table_with(key).optional_quantity(key)
     }
 }
 
@@ -183,7 +191,7 @@ fn test(
     let layers = TestTables { own, defaults };
     let (block, asks) = match transactions {
         Some(transactions) => {
-            (layers.holding("block").quantity("block")?, transactions.clone().into())
+            (layers.table_with("block").quantity("block")?, transactions.clone().into())
         }
         None => requests(&layers)?,
     };
@@ -191,15 +199,15 @@ fn test(
         name: own.text("name")?,
         block,
         threads: layers
-            .holding("threads")
+            .table_with("threads")
             .optional_integer("threads", 1, THREADS.max.into())?
             .unwrap_or(1) as u32,
-        span: layers.holding("span").quantity("span")?,
+        span: layers.table_with("span").quantity("span")?,
         offset: layers.quantity("offset")?.unwrap_or(Bytes::ZERO),
         volume: layers.quantity("volume")?,
         duration: layers.quantity("duration")?,
         rounds: rounds(&layers)?,
-        interval: interval(layers.holding("interval"))?,
+        interval: interval(layers.table_with("interval"))?,
         ramp: layers.quantity("ramp")?.unwrap_or(Duration::ZERO),
         compressibility: layers.quantity("compressibility")?.unwrap_or(Ratio::ZERO),
         start: load::start(&layers)?,
@@ -207,7 +215,7 @@ fn test(
     };
     own.finish()?;
     test.check().map_err(|error| {
-        let section = layers.holding(error.field);
+        let section = layers.table_with(error.field);
         section.error(error.field, format!("test `{}`: {error}", test.name))
     })?;
     Ok(test)
@@ -218,17 +226,17 @@ fn requests(layers: &TestTables<'_, '_>) -> Result<(Bytes, LoadKind), StudyError
     let mix = load::mix(layers)?;
     let block = match mix.sizes.iter().map(|size| size.block).max() {
         Some(largest) => largest,
-        None => layers.holding("block").quantity("block")?,
+        None => layers.table_with("block").quantity("block")?,
     };
     let least = mix.sizes.iter().map(|size| size.block).min().unwrap_or(block);
     let requests = SyntheticRequests {
-        pattern: pattern::read(layers.holding("pattern"))?,
+        pattern: pattern::read(layers.table_with("pattern"))?,
         read_share: match mix.copy_to {
             // A copy reads and writes each block, so the file does not need to state the share of reads.
             Some(_) => layers.quantity("read")?.unwrap_or(Ratio::HALF),
-            None => layers.holding("read").quantity("read")?,
+            None => layers.table_with("read").quantity("read")?,
         },
-        queue_depth: layers.holding("queue_depth").bounded("queue_depth", QUEUE_DEPTH)?,
+        queue_depth: layers.table_with("queue_depth").bounded("queue_depth", QUEUE_DEPTH)?,
         alignment: layers.quantity("alignment")?.unwrap_or(least),
         think: layers.quantity("think")?.unwrap_or(Duration::ZERO),
         load: load::load(layers, mix.block_mean(block))?,
@@ -241,10 +249,11 @@ fn requests(layers: &TestTables<'_, '_>) -> Result<(Bytes, LoadKind), StudyError
 /// become steady.
 fn rounds(layers: &TestTables<'_, '_>) -> Result<Option<RoundSettings>, StudyError> {
     let length: Option<Duration> = layers.quantity("round")?;
-    let section = layers.holding("track");
-    let tracked = match section.has("track") {
-        true => Some(section.choice("track", &TrackedFigure::ALL)?),
-        false => None,
+    let section = layers.table_with("track");
+    let tracked = if section.has("track") {
+        Some(section.choice("track", &TrackedFigure::ALL)?)
+    } else {
+        None
     };
     match (length, tracked) {
         (Some(length), tracked) => {
@@ -308,7 +317,8 @@ boot = \"100 ms\"
     fn no_text_makes_the_reader_of_scenarios_panic() {
         let mut random =
             lanemark_schema::rng::Rng::new(lanemark_schema::rng::StreamKey::from_seed(1));
-        let (mut good, mut bad) = (0, 0);
+        let mut good = 0;
+        let mut bad = 0;
         for _ in 0..3_000 {
             let mut bytes = SCENARIO.as_bytes().to_vec();
             for _ in 0..=random.below(3) {

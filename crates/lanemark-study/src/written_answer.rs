@@ -126,11 +126,10 @@ impl Claim {
     fn read(section: &Section<'_>, knows: &dyn Fn(&str, &str) -> bool) -> Result<Self, StudyError> {
         let text = section.text("value")?;
         let expression = Expression::parse(&text, &section.location_of("value"), knows)?;
-        let end = |key: &str| match section.has(key) {
-            true => section.number(key).map(Some),
-            false => Ok(None),
-        };
-        let (from, to) = (end("from")?, end("to")?);
+        let end =
+            |key: &str| if section.has(key) { section.number(key).map(Some) } else { Ok(None) };
+        let from = end("from")?;
+        let to = end("to")?;
         section.finish()?;
         match (from, to) {
             (None, None) => {
@@ -146,7 +145,8 @@ impl Claim {
 
     fn checked(&self, systems: &[StudySystem]) -> Option<StudyClaim> {
         let value = self.expression.value(systems)?;
-        let (from, to) = (self.from, self.to);
+        let from = self.from;
+        let to = self.to;
         let holds = from.is_none_or(|from| value >= from) && to.is_none_or(|to| value <= to);
         Some(StudyClaim { claim: self.text.clone(), value, from, to, holds })
     }
@@ -222,7 +222,7 @@ impl AnswerCell {
 
     fn value(&self, systems: &[StudySystem]) -> Option<f64> {
         let system = systems.iter().find(|system| system.name == self.system)?;
-        let statistic = self.metric.of(system.run.test(&self.test)?);
+        let statistic = self.metric.value_in(system.run.test(&self.test)?);
         (statistic.count > 0).then_some(statistic.value)
     }
 }

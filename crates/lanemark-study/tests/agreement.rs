@@ -92,7 +92,6 @@ struct Case {
     name: String,
     /// The relative difference of each figure, if both runs have the figure.
     differences: [Option<f64>; FIGURES.len()],
-    /// Number of requests in the whole run.
     requests: u64,
     /// The length of the converged run, if it ended early.
     part: Option<ConvergedTest>,
@@ -102,7 +101,9 @@ impl Draw {
     fn new(random: &mut Rng, systems: &[(String, SystemSpec)], requests: u64) -> Option<Self> {
         let (name, spec) = &systems[random.below(systems.len() as u64) as usize];
         let (kib, pattern, reads, depth) = &LOADS[random.below(LOADS.len() as u64) as usize];
-        let (kib, reads, depth) = (*kib, *reads, *depth);
+        let kib = *kib;
+        let reads = *reads;
+        let depth = *depth;
         let state = STATES[random.below(STATES.len() as u64) as usize];
         let span = Bytes::mebi([1024, 8192, 16384][random.below(3) as usize]);
         let end = ENDS[random.below(ENDS.len() as u64) as usize];
@@ -149,7 +150,8 @@ impl Draw {
             let key = StreamKey::from_seed(self.seed);
             run_length_watched(&self.system, &self.test, key, length, &mut |_| true).unwrap()
         };
-        let (whole, converged) = (run(RunLength::Whole), run(RunLength::Converged));
+        let whole = run(RunLength::Whole);
+        let converged = run(RunLength::Converged);
         Case {
             name: self.name,
             differences: differences(&whole, &converged),
@@ -197,7 +199,10 @@ fn run_all(draws: Vec<Draw>) -> Vec<Case> {
 fn agree(count: usize, seed: u64, requests: u64) {
     let systems = systems();
     let mut random = Rng::new(StreamKey::from_seed(seed));
-    let (mut cases, mut ended, mut simulated, mut all) = (0, 0, 0, 0);
+    let mut cases = 0;
+    let mut ended = 0;
+    let mut simulated = 0;
+    let mut all = 0;
     let mut beyond = [0; FIGURES.len()];
     let mut far = Vec::new();
     let mut draws = Vec::new();

@@ -123,7 +123,8 @@ fn priors_that_no_drive_can_follow_from_are_told_with_their_place() {
     controller("= \"4 MiB\"", "= \"16 XB\"", "`XB` is not a unit");
     controller("[\"220 MB/s\", \"270 MB/s\"]", "[\"270 MB/s\", \"220 MB/s\"]", "range");
     controller("value = 35000", "value = -35000", "-35000");
-    let (emptying, nothing) = ("{ value = \"22%\"", "{ value = \"0%\"");
+    let emptying = "{ value = \"22%\"";
+    let nothing = "{ value = \"0%\"";
     controller(emptying, nothing, "`beside_emptying`: 0%: not a quantity above zero");
     let disks = |from: &str, to: &str, expected: &str| {
         system_says(RATED, "library/priors/disks.toml", from, to, expected);
@@ -135,7 +136,8 @@ fn priors_that_no_drive_can_follow_from_are_told_with_their_place() {
 
 #[test]
 fn lanes_that_do_not_exist_are_an_error() {
-    let (from, to) = ("lanes = 16", "lanes = 12");
+    let from = "lanes = 16";
+    let to = "lanes = 12";
     system_says(NVME, PLATFORM, from, to, "lanes = 12: must be 1, 2, 4, 8 or 16");
 }
 
@@ -143,7 +145,8 @@ fn lanes_that_do_not_exist_are_an_error() {
 fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
     // The first latency in the file belongs to the DMI link, and other keys of this link may precede it.
     let says = |line: &str, expected: &str| {
-        let (from, to) = ("latency          =", format!("{line}\nlatency          ="));
+        let from = "latency          =";
+        let to = format!("{line}\nlatency          =");
         system_says(NVME, PLATFORM, from, &to, expected);
     };
     says("address = \"46-bit\"", "33:11: unknown address `46-bit` | did you mean");
@@ -170,7 +173,8 @@ fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
 
 #[test]
 fn a_sata_port_has_no_pcie_setup() {
-    let (from, to) = ("sata   = {", "tags   = 32\nsata   = {");
+    let from = "sata   = {";
+    let to = "tags   = 32\nsata   = {";
     system_says(SATA, PLATFORM, from, to, "unknown key `tags`");
 }
 
@@ -374,8 +378,8 @@ fn a_port_that_retrains_and_a_switch_that_stores_are_read() {
     assert_eq!(faults, ["retrain link=0 lanes=1 generation=1 at=1s drive=0"]);
     let stores = "[[link]]\nforwarding = \"store-and-forward\"\n";
     let spoilt = Spoilt::new(PLATFORM, "[[link]]\n", stores);
-    let (stored, cut) =
-        (spoilt.system(SATA).unwrap(), Spoilt::new(PLATFORM, "sata", "sata").system(SATA));
+    let stored = spoilt.system(SATA).unwrap();
+    let cut = Spoilt::new(PLATFORM, "sata", "sata").system(SATA);
     let added = stored.spec.attachments[0].port_path.links[0].latency.picoseconds()
         - cut.unwrap().spec.attachments[0].port_path.links[0].latency.picoseconds();
     // The additional time is one packet of 128 B, with 24 B of framing and header, on PCIe 3.0 x4.

@@ -41,7 +41,8 @@ fn drives_behind_one_uplink_have_one_bottleneck_hop() {
         marked(&view.topology, narrow.id, &mut found);
         assert_eq!(found.len(), links, "{name}: {found:?}");
         assert!(found.iter().all(|link| *link == narrow.name), "{name}: {found:?}");
-        let (carried, most) = (sample.throughput().0, narrow.ceiling.unwrap().0);
+        let carried = sample.throughput().0;
+        let most = narrow.ceiling.unwrap().0;
         assert!(carried as f64 <= most as f64 * 1.001, "{name}: {carried} of {most}");
     }
 }

@@ -22,7 +22,9 @@ const DATA_CENTER: [&str; 8] = [
 fn each_client_drive_of_three_or_four_bits_states_its_cache_and_its_growth() {
     let library = Library::built_in();
     let mut silent = Vec::new();
-    let (mut grow, mut fixed, mut none) = (0, 0, 0);
+    let mut grow = 0;
+    let mut fixed = 0;
+    let mut none = 0;
     for name in library.names(LibraryKind::Drive) {
         let drive = explain(&library, &name).unwrap();
         let text = |parameter: &str| {

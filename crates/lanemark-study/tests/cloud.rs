@@ -18,8 +18,15 @@ const GP2: &str = "aws-gp2-100gib@aws-m5-4xlarge:volume";
 fn assembled(name: &str, settings: &[(&str, &str)]) -> Result<System, StudyError> {
     let location = Location::file("--set");
     let setting = |&(parameter, value): &(&str, &str)| {
-        let (parameter, value) = (parameter.to_owned(), value.to_owned());
-        (ParameterOverride { parameter, value, figure: None, reason: None }, location.clone())
+        (
+            ParameterOverride {
+                parameter: parameter.to_owned(),
+                value: value.to_owned(),
+                figure: None,
+                reason: None,
+            },
+            location.clone(),
+        )
     };
     let settings: Vec<_> = settings.iter().map(setting).collect();
     let named_at = NameLocations::all(&location);

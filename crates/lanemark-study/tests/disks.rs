@@ -61,8 +61,8 @@ fn the_cheetah_delivers_its_sustained_rates() {
 #[test]
 fn the_constellation_slows_down_inwards_as_its_internal_rates_do() {
     let system = system(SATA);
-    let (outer, inner) =
-        (reads(&system, Pattern::Sequential, false).0, reads(&system, Pattern::Sequential, true).0);
+    let outer = reads(&system, Pattern::Sequential, false).0;
+    let inner = reads(&system, Pattern::Sequential, true).0;
     close(outer / inner, 163.0 / 84.0, 0.01);
 }
 

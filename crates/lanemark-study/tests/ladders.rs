@@ -42,7 +42,6 @@ const BUFFER: Bytes = Bytes::mebi(2);
 /// Makes a component faster by this factor.
 type Faster = fn(&mut SystemSpec, u64);
 
-/// Components that the ladders make faster.
 const PARTS: [(&str, Faster); 12] = [
     ("front_end.read_time", |spec, by| front_end(spec).read_time = front_end(spec).read_time / by),
     ("front_end.write_time", |spec, by| {
@@ -175,7 +174,8 @@ fn climb(count: u64, seed: u64, requests: u64) -> (usize, Vec<String>) {
     let systems = systems();
     assert!(systems.len() > 30, "{} drives have a port", systems.len());
     let mut random = Rng::new(StreamKey::from_seed(seed));
-    let (mut climbed, mut lost) = (0, Vec::new());
+    let mut climbed = 0;
+    let mut lost = Vec::new();
     for number in 0..count {
         let (name, spec) = &systems[random.below(systems.len() as u64) as usize];
         let (part, faster) = PARTS[random.below(PARTS.len() as u64) as usize];
@@ -197,7 +197,7 @@ fn climb(count: u64, seed: u64, requests: u64) -> (usize, Vec<String>) {
 }
 
 /// Returns the losses of ladders with a known cause, and the other losses.
-fn apart(lost: Vec<String>) -> (Vec<String>, Vec<String>) {
+fn separate_known(lost: Vec<String>) -> (Vec<String>, Vec<String>) {
     lost.into_iter().partition(|one| UNDERSTOOD.iter().any(|known| one.starts_with(known)))
 }
 
@@ -206,7 +206,7 @@ fn apart(lost: Vec<String>) -> (Vec<String>, Vec<String>) {
 fn no_faster_part_costs_throughput() {
     let more = std::env::var("LANEMARK_LADDERS").ok().map(|count| count.parse::<u64>().unwrap());
     let (climbed, lost) = climb(60 + more.unwrap_or(0), 1, 600);
-    let (known, lost) = apart(lost);
+    let (known, lost) = separate_known(lost);
     assert!(lost.is_empty(), "{lost:#?}");
     if more.is_some() {
         assert_eq!(known.len(), UNDERSTOOD.len(), "strike what loses nothing any more: {known:#?}");
@@ -353,7 +353,8 @@ fn four_writes_over_two_phys_have_two_orders() {
             .into_test();
         rungs(&spec, &test, *faster, 1)
     };
-    let (one, two) = (of(1), of(2));
+    let one = of(1);
+    let two = of(2);
     let near = |rate: f64, other: f64| (rate / other - 1.0).abs() < 0.005;
     assert!(one[0] > 1.025 * one[1], "one thread: {one:?}");
     assert!(near(two[0], two[1]) && near(two[0], one[1]), "two threads: {two:?}, one: {one:?}");
@@ -372,7 +373,7 @@ fn mix(block: Bytes, pattern: Pattern, read_share: f64, queue_depth: u32) -> Tes
     test.build().unwrap().into_test()
 }
 
-fn named(systems: &[(String, SystemSpec)], drive: &str) -> SystemSpec {
+fn find_system(systems: &[(String, SystemSpec)], drive: &str) -> SystemSpec {
     let (_, spec) = systems.iter().find(|(name, _)| name.starts_with(drive)).unwrap();
     let mut spec = spec.clone();
     spec.first_mut().drive.buffer = BUFFER;
@@ -389,7 +390,7 @@ fn part(name: &str) -> Faster {
 /// same, so the media are not the cause.
 #[test]
 fn two_commands_over_two_phys_change_their_order() {
-    let mut spec = named(&systems(), "samsung-pm1653-3840gb@");
+    let mut spec = find_system(&systems(), "samsung-pm1653-3840gb@");
     media(&mut spec, |flash| flash.program = faster(flash.program, 512));
     let test = mix(Bytes::kibi(512), Pattern::Uniform, 0.7, 2);
     let slow = rungs(&spec, &test, part("front_end.write_latency"), 1);
@@ -405,7 +406,7 @@ fn two_commands_over_two_phys_change_their_order() {
 #[test]
 fn suspended_programs_cost_a_faster_link_throughput() {
     let systems = systems();
-    let mut spec = named(&systems, "samsung-980-pro-1tb@");
+    let mut spec = find_system(&systems, "samsung-980-pro-1tb@");
     spec.first_mut().drive.read_ahead = Bytes::ZERO;
     let test = mix(Bytes::kibi(128), Pattern::Sequential, 0.7, 8);
     let with = rungs(&spec, &test, part("link"), 1);

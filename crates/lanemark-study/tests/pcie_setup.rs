@@ -14,8 +14,12 @@ fn assemble(name: &str, settings: &[(&str, &str)]) -> System {
     let settings: Vec<(ParameterOverride, Location)> = settings
         .iter()
         .map(|(parameter, value)| {
-            let (parameter, value) = ((*parameter).to_owned(), (*value).to_owned());
-            let setting = ParameterOverride { parameter, value, figure: None, reason: None };
+            let setting = ParameterOverride {
+                parameter: (*parameter).to_owned(),
+                value: (*value).to_owned(),
+                figure: None,
+                reason: None,
+            };
             (setting, Location::file("--set"))
         })
         .collect();

@@ -92,7 +92,8 @@ fn a_payload_of_a_drive_is_a_power_of_two_and_a_port_has_its_own_key() {
     }
     says("128", "payload_max = 128: `128` lacks a unit");
     says("\"18446744073709551615 B\"", "is too large for data");
-    let (from, to) = ("lanes = 16,", "lanes = 16, payload_max = \"256 B\",");
+    let from = "lanes = 16,";
+    let to = "lanes = 16, payload_max = \"256 B\",";
     system_says(
         NVME,
         "library/platforms/workstation-z170.toml",
@@ -182,7 +183,8 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
 
 #[test]
 fn a_way_that_fails_is_read_and_told() {
-    let (from, to) = ("name   = \"sas\"", "name   = \"sas\"\nfails_after = \"5 ms\"");
+    let from = "name   = \"sas\"";
+    let to = "name   = \"sas\"\nfails_after = \"5 ms\"";
     let spoilt = Spoilt::new(DELL, from, to);
     let file = spoilt.path(KIOXIA);
     let keys = "ports = 2, multipath = \"failover\", path_timeout = \"5 s\"";
@@ -254,14 +256,16 @@ fn the_keys_of_a_second_port_are_held_to_their_bounds() {
     says("ports = 2, path_timeout = 5", "path_timeout = 5: `5` lacks a unit");
     let expected = "ports = 2: SAS 12 Gb/s cannot be split in two";
     system_says(BOTH, KIOXIA, "phys = 2", "phys = 1", expected);
-    let (from, to) = ("protocol = \"ahci\",", "protocol = \"ahci\", ports = 2,");
+    let from = "protocol = \"ahci\",";
+    let to = "protocol = \"ahci\", ports = 2,";
     system_says(SATA, DRIVE, from, to, "ports = 2: SATA 6 Gb/s cannot be split in two");
 }
 
 /// The drive has two times two lanes instead of four lanes, and one half is downstream of the chipset.
 #[test]
 fn a_pcie_drive_with_two_ports_splits_its_lanes() {
-    let (from, to) = ("protocol = \"nvme\",", "protocol = \"nvme\", ports = 2,");
+    let from = "protocol = \"nvme\",";
+    let to = "protocol = \"nvme\", ports = 2,";
     let spoilt = Spoilt::new(NVME_DRIVE, from, to);
     let system = spoilt.system("samsung-950-pro-512gb@workstation-z170:pcie-slot|m2").unwrap();
     let second = system.spec.attachments[0].second.as_ref().unwrap();
@@ -275,6 +279,7 @@ fn a_pcie_drive_with_two_ports_splits_its_lanes() {
     for port in ["PCIe 3.0 x2, port pcie-slot", "DMI 3.0", "PCIe 3.0 x2, port m2"] {
         assert!(busy(port) > 0.1, "{port}: {}", busy(port));
     }
-    let (one, other) = (busy("PCIe 3.0 x2, port pcie-slot"), busy("PCIe 3.0 x2, port m2"));
+    let one = busy("PCIe 3.0 x2, port pcie-slot");
+    let other = busy("PCIe 3.0 x2, port m2");
     assert!((one / other - 1.0).abs() < 0.02, "{one} and {other}");
 }

@@ -29,7 +29,8 @@ fn sequential(index: usize) -> Test {
 
 #[test]
 fn drives_take_their_published_power_where_it_was_set_from() {
-    let (read, write) = (0, 1);
+    let read = 0;
+    let write = 1;
     for (name, test, watts) in [
         ("samsung-950-pro-512gb@laptop-2014:m2", read, 5.7),
         ("samsung-950-pro-512gb@laptop-2014:m2", write, 7.0),

@@ -12,8 +12,12 @@ const DRIVE: &str = "samsung-980-pro-1tb@workstation-x570:m2";
 fn run(settings: &[(&str, &str)], read: &str, seconds: u64) -> Sample {
     let library = Library::built_in();
     let set = |(parameter, value): &(&str, &str)| {
-        let (parameter, value) = (String::from(*parameter), String::from(*value));
-        let calibration = ParameterOverride { parameter, value, figure: None, reason: None };
+        let calibration = ParameterOverride {
+            parameter: String::from(*parameter),
+            value: String::from(*value),
+            figure: None,
+            reason: None,
+        };
         (calibration, Location::file("test"))
     };
     let settings: Vec<_> = settings.iter().map(set).collect();
@@ -25,7 +29,8 @@ fn run(settings: &[(&str, &str)], read: &str, seconds: u64) -> Sample {
         _ => Test::random_write("4 KiB"),
     };
     let test = test.span("100 GB").queue_depth(32).duration(format!("{seconds} s").as_str());
-    let (test, key) = (test.build().unwrap(), StreamKey::from_seed(1));
+    let test = test.build().unwrap();
+    let key = StreamKey::from_seed(1);
     run_length_watched(&system.spec, &test, key, RunLength::Converged, &mut |_| true).unwrap()
 }
 

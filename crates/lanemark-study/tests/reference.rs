@@ -60,7 +60,8 @@ fn read_all(folder: &Path) {
         rated::explain(&library, &name).unwrap();
     }
     for name in library.names(LibraryKind::Platform) {
-        let (ledger, overrides) = (Ledger::default(), Overrides::default());
+        let ledger = Ledger::default();
+        let overrides = Overrides::default();
         let document = library.open(LibraryKind::Platform, &name).unwrap();
         Platform::read(&document, Context { ledger: &ledger, overrides: &overrides }).unwrap();
     }
@@ -117,11 +118,11 @@ impl Sentences {
     }
 
     /// Returns the sentence about a key and the table that contains it: the key's own table, or a similar table.
-    fn of(&self, table: &str, key: &str) -> Option<(&str, &str)> {
+    fn find(&self, table: &str, key: &str) -> Option<(&str, &str)> {
         let (name, own) = self.0.get_key_value(table)?;
         match own.get(key) {
             Some(sentence) => Some((name, sentence)),
-            None => self.of(own.get("like")?, key),
+            None => self.find(own.get("like")?, key),
         }
     }
 
@@ -130,7 +131,7 @@ impl Sentences {
         let mut problems = Vec::new();
         let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
         for (table, key) in requested.keys().filter(|(table, _)| is_in_reference(table)) {
-            match self.of(table, key) {
+            match self.find(table, key) {
                 None => problems.push(format!("{table}.{key} lacks a sentence")),
                 Some((of, sentence)) => {
                     used.insert((of, key));
@@ -188,7 +189,7 @@ fn page(root: &str, requested: &RequestedKeys, sentences: &Sentences) -> String 
             last.clone_from(table);
         }
         // A table of typical values accepts the keys of the table with the same sentences.
-        let (like, sentence) = sentences.of(table, key).unwrap_or((table, ""));
+        let (like, sentence) = sentences.find(table, key).unwrap_or((table, ""));
         let model = requested.get(&(like.to_owned(), key.clone()));
         let about = if about.kinds.is_empty() { model.unwrap_or(about) } else { about };
         let must = if about.is_required && !about.may_be_absent { "yes" } else { "" };

@@ -29,12 +29,20 @@ fn with_settings(system: &str, settings: &[(&str, &str)]) -> Result<System, Stud
     let settings: Vec<_> = settings
         .iter()
         .map(|&(parameter, value)| {
-            let (parameter, value) = (parameter.to_owned(), value.to_owned());
-            (ParameterOverride { parameter, value, figure: None, reason: None }, location.clone())
+            (
+                ParameterOverride {
+                    parameter: parameter.to_owned(),
+                    value: value.to_owned(),
+                    figure: None,
+                    reason: None,
+                },
+                location.clone(),
+            )
         })
         .collect();
     let parts = SystemName::parse(system).unwrap();
-    let (library, named_at) = (Library::built_in(), NameLocations::all(&location));
+    let library = Library::built_in();
+    let named_at = NameLocations::all(&location);
     System::assemble(&library, &parts, &named_at, system, &settings)
 }
 
@@ -89,9 +97,10 @@ fn what_a_file_leaves_out_can_be_set() {
         ("drive.state.condition", "random"),
     ] {
         let seen = setting_says(system, parameter, value);
-        let wanted = match parameter.ends_with("coalescing_threshold") {
-            true => "`coalescing_time` is missing",
-            false => "",
+        let wanted = if parameter.ends_with("coalescing_threshold") {
+            "`coalescing_time` is missing"
+        } else {
+            ""
         };
         assert!(
             seen.contains(wanted) && seen.is_empty() == wanted.is_empty(),

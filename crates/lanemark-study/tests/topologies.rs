@@ -22,7 +22,8 @@ fn a_way_that_goes_round_is_told_with_its_link() {
                     from SAS adapter (`hba`) back to C610 chipset | name each link once";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"dmi\", \"hba\", \"dmi\"]", expected);
     let platform = "library/platforms/workstation-z170.toml";
-    let (from, to) = ("\"pcie-slot\"", "\"pcie-slot\"\nbehind = [\"dmi\", \"dmi\"]");
+    let from = "\"pcie-slot\"";
+    let to = "\"pcie-slot\"\nbehind = [\"dmi\", \"dmi\"]";
     let expected = "is a loop: link `dmi` leads from Intel Z170 (`dmi`) back to Intel Z170";
     system_says(NVME, platform, from, to, expected);
 }
@@ -47,7 +48,8 @@ fn a_link_with_two_parents_is_told_with_both() {
 
 #[test]
 fn a_link_that_is_there_twice_is_told_with_both_far_ends() {
-    let (from, to) = ("name             = \"hba\"", "name             = \"dmi\"");
+    let from = "name             = \"hba\"";
+    let to = "name             = \"dmi\"";
     let expected = "link `dmi` is defined twice, to C610 chipset and to SAS adapter";
     system_says(SAS, DELL, from, to, expected);
     // TOML rejects a duplicate key.
@@ -57,7 +59,8 @@ fn a_link_that_is_there_twice_is_told_with_both_far_ends() {
 
 #[test]
 fn a_link_that_names_its_parent_is_told_where_ways_are_written() {
-    let (from, to) = ("to               = \"SAS", "behind = [\"dmi\"]\nto               = \"SAS");
+    let from = "to               = \"SAS";
+    let to = "behind = [\"dmi\"]\nto               = \"SAS";
     let expected = "a link does not state its position, because the ports state it | list the links on each port's path in";
     system_says(SAS, DELL, from, to, expected);
 }
@@ -71,7 +74,8 @@ fn a_port_that_is_taken_twice_is_told_with_both_drives() {
                     `unlimited-sata`";
     assert!(seen.contains(expected), "{seen}");
     let platform = "library/platforms/workstation-z170.toml";
-    let (from, to) = ("name   = \"sata-2\"", "name   = \"sata\"");
+    let from = "name   = \"sata-2\"";
+    let to = "name   = \"sata\"";
     system_says(SATA, platform, from, to, "port `sata` is defined twice");
 }
 

@@ -84,8 +84,8 @@ fn what_no_database_can_be_is_told_with_its_line() {
 #[test]
 fn the_study_meets_what_it_sets_and_predicts_the_rest() {
     let file = format!("library/workloads/{NAME}.toml");
-    let (long, short) =
-        ("ramp     = \"1 s\"\nduration = \"2 s\"", "ramp     = \"500 ms\"\nduration = \"500 ms\"");
+    let long = "ramp     = \"1 s\"\nduration = \"2 s\"";
+    let short = "ramp     = \"500 ms\"\nduration = \"500 ms\"";
     let shorter = Spoilt::new(&file, long, short);
     let study =
         Study::open(&shorter.library(), &shorter.path("studies/oltp-value-sas.toml")).unwrap();
@@ -109,12 +109,11 @@ fn the_study_meets_what_it_sets_and_predicts_the_rest() {
     for metric in
         [FigureMetric::Transactions, FigureMetric::ProcessorUse, FigureMetric::ReadLatency]
     {
-        let (from, to) = (figure(metric, "sata"), figure(metric, "sas"));
+        let from = figure(metric, "sata");
+        let to = figure(metric, "sas");
         assert_eq!(to.figure.role, FigureRole::Predicted);
-        let (simulated, published) = (
-            to.simulated.value / from.simulated.value,
-            to.figure.published / from.figure.published,
-        );
+        let simulated = to.simulated.value / from.simulated.value;
+        let published = to.figure.published / from.figure.published;
         assert!((simulated > 1.0) == (published > 1.0), "{metric:?}: {simulated} for {published}");
     }
 }
@@ -134,12 +133,14 @@ fn transactions_that_have_converged_agree_with_a_longer_run() {
         let key = StreamKey::from_seed(1);
         run_length_watched(&system.spec, &test, key, length, &mut |_| true).unwrap()
     };
-    let (whole, part) = (run(RunLength::Whole), run(RunLength::Converged));
+    let whole = run(RunLength::Whole);
+    let part = run(RunLength::Converged);
     let converged = part.converged.expect("forty seconds are enough");
     assert!(part.elapsed < whole.elapsed / 4 * 3, "{:?}", part.elapsed);
     assert!(converged.half_width <= 0.005, "{converged:?}");
     let of = |sample: &Sample| sample.transactions.clone().unwrap();
-    let (all, some) = (of(&whole), of(&part));
+    let all = of(&whole);
+    let some = of(&part);
     assert_eq!(converged.simulated, some.count);
     let near = |part: f64, whole: f64, most: f64, what: &str| {
         assert!((part / whole - 1.0).abs() <= most, "{what}: {part} for {whole}");

@@ -73,7 +73,8 @@ fn a_mirror_reads_like_two_and_writes_like_one() {
         let two = megabytes(&run("mirror:samsung-850-pro-1tb@workstation-x570:sata+sata-2", test));
         two / megabytes(&run("samsung-850-pro-1tb@workstation-x570:sata", test))
     };
-    let (reads, writes) = (gain("rnd4k-q32t4-read"), gain("rnd4k-q32t4-write"));
+    let reads = gain("rnd4k-q32t4-read");
+    let writes = gain("rnd4k-q32t4-write");
     assert!((reads / 2.0 - 1.0).abs() < 0.05, "{reads}");
     assert!((writes - 1.0).abs() < 0.05, "{writes}");
 }

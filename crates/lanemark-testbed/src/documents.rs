@@ -52,12 +52,12 @@ pub fn commands(text: &str) -> Vec<QuotedCommand> {
             None if line.starts_with("| ") => {
                 let spans = line.split('`').skip(1).step_by(2);
                 let spans = spans.filter_map(|span| span.strip_prefix("lanemark "));
-                commands.extend(spans.map(QuotedCommand::of));
+                commands.extend(spans.map(QuotedCommand::from_text));
             }
             Some("console") => match line.strip_prefix("$ lanemark ") {
                 Some(command) => {
                     let shown_at = (number + 1, number + 1);
-                    commands.push(QuotedCommand { shown_at, ..QuotedCommand::of(command) });
+                    commands.push(QuotedCommand { shown_at, ..QuotedCommand::from_text(command) });
                 }
                 None => {
                     let command = commands.last_mut().expect("output follows a command");
@@ -71,7 +71,8 @@ pub fn commands(text: &str) -> Vec<QuotedCommand> {
                     let (_, next) = lines.next().unwrap_or_default();
                     command = format!("{begin} {}", next.trim());
                 }
-                commands.push(QuotedCommand::of(command.split(" #").next().unwrap_or_default()));
+                commands
+                    .push(QuotedCommand::from_text(command.split(" #").next().unwrap_or_default()));
             }
             _ => {}
         }
@@ -80,7 +81,7 @@ pub fn commands(text: &str) -> Vec<QuotedCommand> {
 }
 
 impl QuotedCommand {
-    fn of(command: &str) -> Self {
+    fn from_text(command: &str) -> Self {
         Self { arguments: words(command), lines: Vec::new(), shown_at: (0, 0) }
     }
 }
@@ -157,7 +158,8 @@ impl EmptyFolder {
     /// last `…` from the end, and lines between two `…` start at the output line with the same first word.
     pub fn rewritten(&self, text: &str, commands: &[QuotedCommand]) -> String {
         let lines: Vec<&str> = text.lines().collect();
-        let (mut rewritten, mut at) = (String::new(), 0);
+        let mut rewritten = String::new();
+        let mut at = 0;
         for QuotedCommand { arguments, shown_at: (from, to), .. } in commands {
             let printed = String::from_utf8_lossy(&self.run(arguments).stdout).into_owned();
             if from == to {
@@ -190,7 +192,8 @@ fn shown_again<'p>(old: &[&str], printed: &[&'p str]) -> Vec<&'p str> {
     if parts.len() == 1 {
         return printed.to_vec();
     }
-    let (mut lines, mut at) = (Vec::new(), 0);
+    let mut lines = Vec::new();
+    let mut at = 0;
     for (number, part) in parts.iter().enumerate() {
         let first = part.iter().find(|line| !line.trim().is_empty());
         let word = first.and_then(|line| line.split_whitespace().next());
@@ -248,8 +251,8 @@ mod tests {
             again(&["old", OMITTED, "head", "row 9", OMITTED, "old"]),
             "answer|…|head|row 1|…|end 2"
         );
-        let (folder, text) =
-            (EmptyFolder::new("echo", "/tmp"), "a\n```console\n$ lanemark x y\nold\n```\nb\n");
+        let folder = EmptyFolder::new("echo", "/tmp");
+        let text = "a\n```console\n$ lanemark x y\nold\n```\nb\n";
         let wanted = "a\n```console\n$ lanemark x y\nx y\n```\nb\n";
         assert_eq!(folder.rewritten(text, &commands(text)), wanted);
         assert_eq!(folder.rewritten(wanted, &commands(wanted)), wanted);

@@ -61,9 +61,10 @@ impl Group {
     /// Panics in CI if the group cannot be created.
     pub fn processor_time(us_in_100_ms: u64) -> Option<Self> {
         let group = Self::new("cpu")?;
-        let set = match group.unified {
-            true => fs::write(group.folder.join("cpu.max"), format!("{us_in_100_ms} 100000")),
-            false => fs::write(group.folder.join("cpu.cfs_quota_us"), us_in_100_ms.to_string()),
+        let set = if group.unified {
+            fs::write(group.folder.join("cpu.max"), format!("{us_in_100_ms} 100000"))
+        } else {
+            fs::write(group.folder.join("cpu.cfs_quota_us"), us_in_100_ms.to_string())
         };
         set.expect("our own group accepts a quota");
         Some(group)
@@ -101,9 +102,10 @@ impl Group {
     }
 
     fn join(&self, folder: &Path) {
-        let (file, member) = match self.unified {
-            true => ("cgroup.procs", std::process::id().to_string()),
-            false => ("tasks", rustix::thread::gettid().as_raw_nonzero().to_string()),
+        let (file, member) = if self.unified {
+            ("cgroup.procs", std::process::id().to_string())
+        } else {
+            ("tasks", rustix::thread::gettid().as_raw_nonzero().to_string())
         };
         let joined = fs::write(folder.join(file), member);
         assert!(joined.is_ok() || std::thread::panicking(), "{}: {joined:?}", folder.display());

@@ -65,12 +65,11 @@ pub fn is_ci() -> bool {
 pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     let done = Command::new(name).args(arguments).output();
     let done = done.map_err(|error| format!("{name}: {error}"))?;
-    match done.status.success() {
-        true => Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned()),
-        false => {
-            let errors = String::from_utf8_lossy(&done.stderr);
-            Err(format!("{name} {}: {}", arguments.join(" "), errors.trim()))
-        }
+    if done.status.success() {
+        Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
+    } else {
+        let errors = String::from_utf8_lossy(&done.stderr);
+        Err(format!("{name} {}: {}", arguments.join(" "), errors.trim()))
     }
 }
 

@@ -22,7 +22,7 @@ impl LoopDevice {
     ///
     /// # Panics
     /// Panics if the file cannot be written, and in CI if loop devices are missing.
-    pub fn holding(bytes: &[u8], direct: bool) -> Option<Self> {
+    pub fn with_content(bytes: &[u8], direct: bool) -> Option<Self> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let medium = folder.path().join("medium");
         fs::write(&medium, bytes).expect("room for the medium");

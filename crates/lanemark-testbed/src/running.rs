@@ -89,7 +89,6 @@ impl MountFolder {
         Self(tempfile::tempdir().expect("a temporary folder"))
     }
 
-    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         self.0.path()
     }

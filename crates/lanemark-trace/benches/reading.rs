@@ -35,7 +35,6 @@ fn rate(format: Format, text: &str, lines: u64) -> f64 {
     read as f64 / started.elapsed().as_secs_f64()
 }
 
-/// Returns a trace with this number of requests.
 fn trace(format: Format, lines: u64) -> String {
     let mut text = String::new();
     match format {
@@ -44,8 +43,10 @@ fn trace(format: Format, lines: u64) -> String {
         _ => {}
     }
     for line in 0..lines {
-        let (us, sector) = (line * 17, line.wrapping_mul(7_919) % 900_000_000 * 8);
-        let (offset, read) = (sector * 512, line % 10 < 7);
+        let us = line * 17;
+        let sector = line.wrapping_mul(7_919) % 900_000_000 * 8;
+        let offset = sector * 512;
+        let read = line % 10 < 7;
         let word = if read { "Read" } else { "Write" };
         // Writing to a string cannot fail.
         let _ = match format {
@@ -54,7 +55,8 @@ fn trace(format: Format, lines: u64) -> String {
                 writeln!(text, "{ticks},hm,0,{word},{offset},4096,113736")
             }
             Format::Blkparse => {
-                let (seconds, ns) = (us / 1_000_000, us % 1_000_000 * 1_000);
+                let seconds = us / 1_000_000;
+                let ns = us % 1_000_000 * 1_000;
                 let letter = &word[..1];
                 writeln!(
                     text,

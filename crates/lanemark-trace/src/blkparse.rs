@@ -88,9 +88,10 @@ impl BlkparseParser {
         if !is_device(device.text) {
             let text = line.trim_ascii_start();
             self.aside |= ASIDES.iter().any(|start| text.starts_with(start));
-            return match self.aside {
-                true => Ok(ParsedLine::Nothing),
-                false => Err(device.fault("the device as major,minor")),
+            return if self.aside {
+                Ok(ParsedLine::Nothing)
+            } else {
+                Err(device.fault("the device as major,minor"))
             };
         }
         let cpu = fields.word("processor")?;

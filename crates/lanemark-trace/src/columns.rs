@@ -20,10 +20,8 @@ use lanemark_schema::workload::Operation;
 use crate::field::{Field, FieldError, Fields, shown_text};
 use crate::parsed::{ParsedLine, RecordedRequest};
 
-/// Example of a first line.
 const HINT: &str = "for example time_us,operation,offset,length";
 
-/// Maximum number of columns.
 const COLUMNS_MAX: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +59,8 @@ impl ColumnsParser {
             length: 0,
             flush_first: false,
         };
-        let (mut offset, mut length) = (None, None);
+        let mut offset = None;
+        let mut length = None;
         for column in &self.columns {
             match column {
                 Column::Time(unit) => {

@@ -10,7 +10,6 @@ const DEVICES_MAX: usize = 4096;
 pub(crate) struct DeviceNumbers {
     names: Vec<Vec<u8>>,
     chosen: bool,
-    /// Device of the last request.
     last: usize,
     /// Some devices that were not chosen, for error messages.
     others: Vec<Vec<u8>>,

@@ -2,7 +2,6 @@
 
 use lanemark_schema::text::is_shown;
 
-/// An error in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FieldError {
     /// Column of the error in bytes, counted from 1; `None` if the error is about the whole line.
@@ -34,7 +33,6 @@ impl FieldError {
         Self { column: None, message: message.into(), hint: None }
     }
 
-    /// Returns the error with a hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: &'static str) -> Self {
         self.hint = Some(hint);
@@ -50,7 +48,6 @@ impl<'l> Field<'l> {
         FieldError { column: Some(self.start + 1), message, hint: None }
     }
 
-    /// Parses a whole number.
     #[inline]
     pub(crate) fn integer(&self) -> Result<u64, FieldError> {
         if self.text.is_empty() {
@@ -82,7 +79,8 @@ impl<'l> Field<'l> {
         if fraction.is_empty() {
             return Err(self.not_a_number());
         }
-        let (mut digits, mut scale): (u128, u128) = (0, 1);
+        let mut digits: u128 = 0;
+        let mut scale: u128 = 1;
         for byte in fraction {
             let digit = u128::from(byte.wrapping_sub(b'0'));
             if digit > 9 {

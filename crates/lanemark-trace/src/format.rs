@@ -55,7 +55,7 @@ impl Format {
     }
 
     /// Returns the formats to which `line`, the first line of a trace, may belong.
-    pub(crate) fn of(line: &[u8]) -> FormatCandidates {
+    pub(crate) fn recognise(line: &[u8]) -> FormatCandidates {
         let text = line.trim_ascii_start();
         let words: Vec<Field<'_>> = {
             let mut fields = Fields::new(line);
@@ -115,7 +115,6 @@ impl FromStr for Format {
     }
 }
 
-/// Lists the names of all formats.
 pub(crate) fn names() -> String {
     Format::ALL.map(Format::name).join(", ")
 }
@@ -151,7 +150,7 @@ mod tests {
             (b"hello", FormatCandidates::Unknown),
         ];
         for (line, expected) in cases {
-            assert_eq!(Format::of(line), expected, "{}", String::from_utf8_lossy(line));
+            assert_eq!(Format::recognise(line), expected, "{}", String::from_utf8_lossy(line));
         }
     }
 }

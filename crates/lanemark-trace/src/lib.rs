@@ -18,6 +18,8 @@
 //! Files that were compressed with programs other than gzip or Zstandard must first be unpacked to a pipe or a file.
 //! The binary files of blktrace and blkparse, and recorded latencies of requests, are not read.
 
+#![warn(missing_docs)]
+
 mod blkparse;
 mod clock;
 mod columns;

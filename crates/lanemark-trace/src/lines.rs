@@ -12,7 +12,6 @@ const AHEAD_MAX: usize = 64 * 1024;
 /// UTF-8's byte order mark, which some programs write before the first line.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The lines of an input.
 pub(crate) struct Lines<R> {
     input: R,
     buffer: Vec<u8>,

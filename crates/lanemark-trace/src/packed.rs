@@ -51,10 +51,8 @@ struct CountedInput<R> {
 
 impl<R: Read> Read for CountedInput<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = match self.head.is_empty() {
-            true => self.input.read(buffer)?,
-            false => self.head.read(buffer)?,
-        };
+        let read =
+            if self.head.is_empty() { self.input.read(buffer)? } else { self.head.read(buffer)? };
         self.bytes += read as u64;
         Ok(read)
     }

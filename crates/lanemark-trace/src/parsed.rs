@@ -2,7 +2,6 @@
 
 use lanemark_schema::workload::Operation;
 
-/// A parsed line.
 pub(crate) enum ParsedLine<'l> {
     /// The line contains a request.
     Request(RecordedRequest<'l>),
@@ -12,7 +11,6 @@ pub(crate) enum ParsedLine<'l> {
     Nothing,
 }
 
-/// A request as recorded in a line.
 pub(crate) struct RecordedRequest<'l> {
     /// Time in picoseconds since any origin.
     pub(crate) time: Option<u128>,

@@ -170,7 +170,7 @@ impl<R: BufRead> Reader<R> {
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
-            let format = match Format::of(line) {
+            let format = match Format::recognise(line) {
                 FormatCandidates::Of(format) => format,
                 FormatCandidates::FiveNumbers => self.five_numbers()?,
                 FormatCandidates::Unknown => {

@@ -73,7 +73,8 @@ impl<W: Write> IologWriter<W> {
         if self.version == IologVersion::Three {
             write!(self.output, "{} ", self.last_us)?;
         }
-        let (offset, length) = (arrival.access.offset.get(), arrival.access.length.get());
+        let offset = arrival.access.offset.get();
+        let length = arrival.access.length.get();
         writeln!(self.output, "{file} {action} {offset} {length}")
     }
 

@@ -310,8 +310,11 @@ fn in_order(mut arrivals: Vec<TraceArrival>) -> Vec<TraceArrival> {
 fn line_of(format: Format, arrival: &TraceArrival) -> String {
     let us = arrival.at.unwrap().picoseconds() / 1_000_000;
     let Access { operation, offset, length } = arrival.access;
-    let (offset, length, device) = (offset.get(), length.get(), arrival.device);
-    let (sector, sectors) = (offset / 512, length / 512);
+    let offset = offset.get();
+    let length = length.get();
+    let device = arrival.device;
+    let sector = offset / 512;
+    let sectors = length / 512;
     let word = format!("{operation:?}");
     match format {
         Format::Msr => {
@@ -324,12 +327,14 @@ fn line_of(format: Format, arrival: &TraceArrival) -> String {
             format!("{} {device} {sector} {sectors} {}", us * 1000, u8::from(operation == Read))
         }
         Format::Disksim => {
-            let (whole, part) = (us / 1_000, us % 1_000);
+            let whole = us / 1_000;
+            let part = us % 1_000;
             format!("{whole}.{part:03} {device} {sector} {sectors} {}", u8::from(operation == Read))
         }
         Format::Csv => format!("{us},{word},{offset},{length},disk{device}"),
         Format::Blkparse | Format::Iolog => {
-            let (seconds, ns) = (us / 1_000_000, us % 1_000_000 * 1000);
+            let seconds = us / 1_000_000;
+            let ns = us % 1_000_000 * 1000;
             let head = format!("  8,{device:<3}  0        1 {seconds:5}.{ns:09}   697  Q");
             match operation {
                 Flush => format!("{head} FWS [x]"),

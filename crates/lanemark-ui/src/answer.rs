@@ -25,7 +25,6 @@ pub struct AnswerRequest {
     pub systems: Vec<NamedSystem>,
 }
 
-/// A system with its figures.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedSystem {
@@ -35,10 +34,8 @@ pub struct NamedSystem {
     pub figures: TestFigures,
 }
 
-/// The answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Answer {
-    /// The sentence.
     pub sentence: String,
     /// A caveat: an assumed bottleneck, intervals that overlap, or faults.
     pub caution: Option<String>,
@@ -162,9 +159,10 @@ fn comparison_sentence(
             Some(format!("the difference is lost in {other} at {}", place(hop, slow)))
         })
         .collect();
-    match losses.is_empty() {
-        true => upper(&lead),
-        false => format!("{} {}.", upper(&lead), upper(&joined_texts(&losses))),
+    if losses.is_empty() {
+        upper(&lead)
+    } else {
+        format!("{} {}.", upper(&lead), upper(&joined_texts(&losses)))
     }
 }
 
@@ -182,9 +180,10 @@ fn slowest_hop<'f>(slow: &'f TestFigures, fast: &TestFigures) -> Option<&'f HopF
 }
 
 fn place(hop: &HopFigures, figures: &TestFigures) -> String {
-    match hop.utilisation >= BUSY {
-        true => format!("{} ({} busy)", hop_phrase(hop, figures), percent(hop.utilisation)),
-        false => format!("{} ({} of each request)", hop.name, latency(time(hop))),
+    if hop.utilisation >= BUSY {
+        format!("{} ({} busy)", hop_phrase(hop, figures), percent(hop.utilisation))
+    } else {
+        format!("{} ({} of each request)", hop.name, latency(time(hop)))
     }
 }
 
@@ -192,10 +191,7 @@ fn place(hop: &HopFigures, figures: &TestFigures) -> String {
 fn hop_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
     let is_assumed =
         figures.limit.as_ref().is_some_and(|limit| limit.is_assumed && limit.id == hop.id);
-    match is_assumed {
-        true => format!("{}, whose speed is assumed,", hop.name),
-        false => hop.name.clone(),
-    }
+    if is_assumed { format!("{}, whose speed is assumed,", hop.name) } else { hop.name.clone() }
 }
 
 /// Returns the hop that is busy nearly all the time.
@@ -250,9 +246,10 @@ fn caution(systems: &[(String, &TestFigures)]) -> Option<String> {
 
 /// Returns `42% faster than` or `2.3 times as fast as`.
 fn faster_phrase(ratio: f64) -> String {
-    match ratio < 2.0 {
-        true => format!("{} faster than", percent(ratio - 1.0)),
-        false => format!("{} times as fast as", times(ratio)),
+    if ratio < 2.0 {
+        format!("{} faster than", percent(ratio - 1.0))
+    } else {
+        format!("{} times as fast as", times(ratio))
     }
 }
 

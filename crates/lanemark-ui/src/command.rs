@@ -59,12 +59,12 @@ fn options(system: &SystemRequest) -> String {
     set.chain(faults).map(|(option, value)| format!(" {option} {}", quoted(&value))).collect()
 }
 
-/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%=".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('-') {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('-') {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

@@ -11,14 +11,12 @@ use crate::request::{AssembledSystem, is_quick};
 use crate::simulation::StepReport;
 use crate::suite::converged_sample;
 
-/// The queue depths of a curve.
 const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 /// Maximum amount of data in the outstanding requests of a point. With more data outstanding, a brief test would count
 /// too few completions.
 const IN_FLIGHT_MAX: f64 = 64.0 * 1_048_576.0;
 
-/// A curve in progress.
 #[derive(Debug)]
 pub struct CurveJob {
     assembled: AssembledSystem,
@@ -51,7 +49,7 @@ impl CurveJob {
             return Ok(None);
         };
         self.next += 1;
-        Ok(Some(StepReport::Point { point: CurvePoint::of(&test, &sample) }))
+        Ok(Some(StepReport::Point { point: CurvePoint::from_sample(&test, &sample) }))
     }
 }
 

@@ -30,15 +30,16 @@ pub fn reports(faults: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
             .flat_map(|sample| &sample.faults)
             .filter(|usage| usage.fault == text)
             .collect();
-        match uses.is_empty() {
-            true => FaultReport {
+        if uses.is_empty() {
+            FaultReport {
                 title: title(&text),
                 is_severe: false,
                 sentences: vec![format!(
                     "Not reached: the test ended after {simulated}. Set an earlier time, or use `lanemark sim --duration`."
                 )],
-            },
-            false => report_fault(&text, &uses),
+            }
+        } else {
+            report_fault(&text, &uses)
         }
     };
     faults.iter().map(report).collect()
@@ -95,7 +96,8 @@ fn title(text: &str) -> String {
     let kind = words.next().unwrap_or_default().replace('-', " ");
     let mut letters = kind.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    let (mut at, mut settings) = (String::new(), Vec::new());
+    let mut at = String::new();
+    let mut settings = Vec::new();
     for (key, value) in words.filter_map(|word| word.split_once('=')) {
         match key {
             "at" => at = value.to_owned(),

@@ -36,7 +36,6 @@ pub struct TestFigures {
     /// Half the range of the repeats, divided by their mean; for a test that converged, half the width of its 95%
     /// interval.
     pub spread: f64,
-    /// Mean latency.
     pub latency_mean_us: f64,
     /// Percentiles for which there are enough requests, each with its latency.
     pub latency_us: Vec<(f64, f64)>,
@@ -50,15 +49,11 @@ pub struct TestFigures {
     /// The hop that is busy nearly all the time, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitingHop>,
-    /// Number of requests that failed.
     pub failed: u64,
-    /// Outcome of each fault.
     pub faults: Vec<FaultReport>,
-    /// Warnings about the figures.
     pub warnings: Vec<String>,
 }
 
-/// The hop that limits a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitingHop {
     /// The hop's identity.
@@ -70,12 +65,10 @@ pub struct LimitingHop {
     pub value: Option<String>,
 }
 
-/// The figures of one hop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HopFigures {
     /// The hop's identity.
     pub id: HopId,
-    /// The hop's name.
     pub name: String,
     /// The hop's formula.
     pub law: String,
@@ -129,7 +122,7 @@ impl TestFigures {
     ///
     /// # Errors
     /// Returns an error if there is no sample.
-    pub fn of(
+    pub fn compute(
         assembled: &AssembledSystem,
         test: &Test,
         samples: &[Sample],
@@ -138,7 +131,7 @@ impl TestFigures {
         let system = &assembled.system;
         let statistic_over = |value: fn(&Sample) -> f64| {
             let values: Vec<f64> = samples.iter().map(value).collect();
-            Statistic::of(&values, AverageMethod::Mean)
+            Statistic::from_values(&values, AverageMethod::Mean)
         };
         let last = samples.last().ok_or_else(|| LabError::run("no request completed"))?;
         let throughput = statistic_over(|sample| sample.throughput().0 as f64);
@@ -155,7 +148,7 @@ impl TestFigures {
                 name: hop.name.clone(),
                 law: law.map_or_else(String::new, |law| law.law.clone()),
                 colour: palette::hop(hop.id),
-                is_of_drive: PathSection::of(hop.id) == PathSection::Drive,
+                is_of_drive: PathSection::from_hop(hop.id) == PathSection::Drive,
                 utilisation: hop.utilisation,
                 ceiling_megabytes_per_second: ceiling.map(|rate| rate.as_megabytes()),
                 wait_us: hop.wait_ns / 1e3,
@@ -191,16 +184,13 @@ impl TestFigures {
     }
 }
 
-/// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
-    /// Queue depth of each thread.
     pub queue_depth: u32,
     /// Throughput in MB/s, 10^6 bytes a second.
     pub megabytes_per_second: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Mean latency.
     pub latency_mean_us: f64,
     /// Latency that 99% of the requests do not exceed, if there are enough requests to determine it.
     pub latency_p99_us: Option<f64>,
@@ -208,7 +198,7 @@ pub struct CurvePoint {
 
 impl CurvePoint {
     /// Returns the point of a simulated test.
-    pub fn of(test: &Test, sample: &Sample) -> Self {
+    pub fn from_sample(test: &Test, sample: &Sample) -> Self {
         let latency = sample.latency();
         Self {
             queue_depth: test.queue_depth(),
@@ -240,7 +230,7 @@ mod tests {
         let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
         let sample = lanemark_sim::run_test(&request.spec, &test, key).unwrap();
         let figures =
-            TestFigures::of(&request, &test, std::slice::from_ref(&sample), false).unwrap();
+            TestFigures::compute(&request, &test, std::slice::from_ref(&sample), false).unwrap();
         let view = path::view(system, &test, Some(sample.throughput()));
         let used = &sample.path.as_ref().unwrap().hops;
         assert_eq!(figures.hops.len(), used.len());
@@ -296,8 +286,11 @@ mod tests {
         use lanemark_schema::units::Bytes;
         let (asked, test) = example();
         let filled = |buffered: u64| {
-            let (host_written, buffered) = (Bytes(10_000), Bytes(buffered));
-            let drive = DriveUse { host_written, buffered, ..DriveUse::default() };
+            let drive = DriveUse {
+                host_written: Bytes(10_000),
+                buffered: Bytes(buffered),
+                ..DriveUse::default()
+            };
             Sample { drive: Some(drive), ..sample(10, &[50]) }
         };
         let count = |samples: &[Sample]| {
@@ -318,7 +311,7 @@ mod tests {
         let first: Vec<u64> = vec![100; 300];
         let second: Vec<u64> = [vec![100; 98], vec![700; 2]].concat();
         let samples = [sample(10, &first), sample(10, &second)];
-        let figures = TestFigures::of(&asked, &test, &samples, false).unwrap();
+        let figures = TestFigures::compute(&asked, &test, &samples, false).unwrap();
         assert_eq!((figures.repeats, figures.requests, figures.failed), (2, 400, 0));
         assert!((figures.simulated_seconds - 0.02).abs() < 1e-12);
         // There are 300 and 100 requests of 4 KiB in 10 ms.
@@ -331,9 +324,9 @@ mod tests {
         let percentiles: Vec<f64> = figures.latency_us.iter().map(|figure| figure.0).collect();
         assert!(percentiles.contains(&50.0) && percentiles.contains(&99.0));
         assert!(!percentiles.contains(&99.99));
-        let first = TestFigures::of(&asked, &test, &samples[..1], true).unwrap();
+        let first = TestFigures::compute(&asked, &test, &samples[..1], true).unwrap();
         assert_eq!((first.repeats, first.requests, first.spread), (0, 300, 0.0));
-        assert!(TestFigures::of(&asked, &test, &[], false).is_err());
+        assert!(TestFigures::compute(&asked, &test, &[], false).is_err());
         let converged = lanemark_schema::result::ConvergedTest {
             simulated: 300,
             requests: 900,
@@ -343,9 +336,9 @@ mod tests {
         };
         let [mut one, mut other] = samples;
         (one.converged, other.converged) = (Some(converged), Some(converged));
-        let alone = TestFigures::of(&asked, &test, std::slice::from_ref(&one), false).unwrap();
+        let alone = TestFigures::compute(&asked, &test, std::slice::from_ref(&one), false).unwrap();
         assert_eq!(alone.spread, 0.03);
-        let both = TestFigures::of(&asked, &test, &[one, other], false).unwrap();
+        let both = TestFigures::compute(&asked, &test, &[one, other], false).unwrap();
         assert!((both.spread - 0.5).abs() < 1e-9);
     }
 
@@ -353,12 +346,12 @@ mod tests {
     fn a_point_has_the_figures_of_its_depth() {
         let (_, test) = example();
         let test = test.with(|asked| asked.queue_depth = 8);
-        let point = CurvePoint::of(&test, &sample(10, &[100; 100]));
+        let point = CurvePoint::from_sample(&test, &sample(10, &[100; 100]));
         assert_eq!(point.queue_depth, 8);
         assert!((point.megabytes_per_second - 40.96).abs() < 1e-9);
         assert!((point.iops - 10_000.0).abs() < 1e-6);
         assert!((point.latency_mean_us - 100.0).abs() < 1e-9);
         assert_eq!(point.latency_p99_us, Some(100.0));
-        assert_eq!(CurvePoint::of(&test, &sample(10, &[100; 99])).latency_p99_us, None);
+        assert_eq!(CurvePoint::from_sample(&test, &sample(10, &[100; 99])).latency_p99_us, None);
     }
 }

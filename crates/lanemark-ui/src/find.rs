@@ -13,7 +13,6 @@ const FOUND_MAX: usize = 8;
 /// Maximum length of an unknown word in an answer.
 const WORD_MAX: usize = 24;
 
-/// A request from a search box.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FindRequest {

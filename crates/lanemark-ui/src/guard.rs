@@ -61,7 +61,6 @@ impl Guard {
         Ok(Self { token, port })
     }
 
-    /// Returns the token.
     pub fn token(&self) -> &str {
         &self.token
     }
@@ -99,10 +98,7 @@ impl Guard {
         let by_address = method == Method::GET
             && uri.path() == "/"
             && uri.query().is_some_and(|query| self.is_in_query(query));
-        match by_address || self.is_in_headers(headers) {
-            true => Ok(by_address),
-            false => Err(NO_TOKEN),
-        }
+        if by_address || self.is_in_headers(headers) { Ok(by_address) } else { Err(NO_TOKEN) }
     }
 
     fn is_in_query(&self, query: &str) -> bool {

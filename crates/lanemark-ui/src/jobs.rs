@@ -11,7 +11,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// The recipient of an answer: a page, identified by the name that it chose, and one of the systems on the page.
 pub type AnswerDestination = (String, u8);
 
-/// All jobs of a server.
 #[derive(Debug)]
 pub struct Jobs {
     permits: Arc<Semaphore>,

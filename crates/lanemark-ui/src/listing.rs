@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use crate::{machine, suite};
 
-/// The library.
 #[derive(Clone, Debug, Serialize)]
 pub struct Listing {
     /// Drives, by the names of their files.
@@ -24,7 +23,6 @@ pub struct Listing {
     pub unread: Vec<String>,
 }
 
-/// A drive of the library.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedDrive {
     id: String,
@@ -38,7 +36,6 @@ pub struct ListedDrive {
     capacity_bytes: u64,
 }
 
-/// A platform of the library.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedPlatform {
     id: String,
@@ -46,7 +43,6 @@ pub struct ListedPlatform {
     ports: Vec<ListedPort>,
 }
 
-/// This machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedMachine {
     platform: ListedPlatform,
@@ -54,7 +50,6 @@ pub struct ListedMachine {
     left_out: Vec<String>,
 }
 
-/// A port of a platform.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedPort {
     name: String,
@@ -63,7 +58,6 @@ pub struct ListedPort {
     behind: Vec<String>,
 }
 
-/// A workload of the library.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedWorkload {
     id: String,
@@ -71,14 +65,12 @@ pub struct ListedWorkload {
     tests: Vec<String>,
 }
 
-/// A value of a system.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedValue {
     /// Path of the value, as used with `--set`.
     parameter: String,
     /// The value as written.
     text: String,
-    /// Quantity of the value.
     quantity: &'static str,
     /// Origin of the value: `sourced`, `derived`, `assumed` or `set`.
     origin: &'static str,
@@ -120,13 +112,13 @@ pub fn listing(library: &Library) -> Listing {
     Listing { drives, platforms, workloads, unread }
 }
 
-/// Reads a platform of the library.
 fn platform(library: &Library, id: &str) -> Result<Platform, LabError> {
     read(&library.open(LibraryKind::Platform, id)?)
 }
 
 fn read(file: &Document) -> Result<Platform, LabError> {
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let ledger = Ledger::default();
+    let overrides = Overrides::default();
     Ok(Platform::read(file, Context { ledger: &ledger, overrides: &overrides })?)
 }
 

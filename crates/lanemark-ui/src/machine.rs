@@ -19,7 +19,6 @@ pub const FILE: &str = "this-machine.toml";
 /// Time limit for reading the machine, because a failing device can block the reading of its files.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The machine to read.
 #[derive(Debug)]
 pub struct MachineSource {
     path: PathBuf,

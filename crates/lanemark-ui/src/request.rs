@@ -15,9 +15,7 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum number of drives in a system.
 const DRIVES_MAX: usize = 16;
-/// Maximum number of changed values.
 const SETTINGS_MAX: usize = 64;
-/// Maximum number of faults.
 const FAULTS_MAX: usize = 8;
 /// Maximum length of any text.
 const TEXT_MAX: usize = 400;
@@ -31,7 +29,6 @@ const FAULTS_END_MAX: Duration = Duration::from_seconds(10);
 /// Maximum number of systems on a page.
 pub const SLOTS: u8 = 4;
 
-/// A system with changed values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SystemRequest {
@@ -51,23 +48,19 @@ pub struct SystemRequest {
 pub struct TestRequest {
     /// The size of each request, such as `4 KiB`.
     pub block: String,
-    /// Order of the requests' offsets.
     pub pattern: OffsetOrder,
     /// Share of requests that are reads, in per cent.
     pub read_percent: f64,
     /// Number of outstanding requests per thread.
     pub queue_depth: u32,
-    /// Number of threads.
     pub threads: u32,
     /// Size of the used part of the target, such as `1 GiB`.
     pub span: String,
 }
 
-/// The order of the requests' offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OffsetOrder {
-    /// In sequential order.
     Sequential,
     /// Uniformly random.
     Random,
@@ -76,13 +69,11 @@ pub enum OffsetOrder {
 /// A system that was assembled for a page.
 #[derive(Clone, Debug)]
 pub struct AssembledSystem {
-    /// The system.
     pub system: System,
     /// The system in the form that the simulator uses, with its faults.
     pub spec: CheckedSystem,
     /// Settings of the system, for code that assembles it again.
     pub settings: Vec<(lanemark_schema::result::ParameterOverride, Location)>,
-    /// Faults of the system.
     pub faults: Vec<Fault>,
 }
 
@@ -149,18 +140,17 @@ impl SystemRequest {
 /// Rejects a name that the library does not contain, before a file with that name is opened.
 fn check_name(library: &Library, kind: LibraryKind, name: &str) -> Result<(), LabError> {
     let names = library.names(kind);
-    match names.iter().any(|known| known == name) {
-        true => Ok(()),
-        false => {
-            let word = match kind {
-                LibraryKind::Drive => "drive",
-                LibraryKind::Platform => "platform",
-                _ => "host",
-            };
-            let names = names.iter().map(String::as_str);
-            let location = Location::file("the library");
-            Err(lanemark_study::StudyError::unknown(location, word, name, names).into())
-        }
+    if names.iter().any(|known| known == name) {
+        Ok(())
+    } else {
+        let word = match kind {
+            LibraryKind::Drive => "drive",
+            LibraryKind::Platform => "platform",
+            _ => "host",
+        };
+        let names = names.iter().map(String::as_str);
+        let location = Location::file("the library");
+        Err(lanemark_study::StudyError::unknown(location, word, name, names).into())
     }
 }
 
@@ -242,7 +232,6 @@ pub fn test_with_end(test: &Test, end: TestEnd) -> Result<CheckedTest, LabError>
     test.checked().map_err(|error| LabError::input(format!("test `{name}`: {error}")))
 }
 
-/// The end of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TestEnd {
     /// The test ends after this number of requests.

@@ -22,7 +22,6 @@ const HISTOGRAMS_MAX: usize = 1024;
 /// The name of the file in errors. A page replaces it with the real name.
 const NAME: &str = "the file";
 
-/// The tests of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FileJson {
     /// The study's title, or the workload's name.
@@ -33,16 +32,13 @@ pub struct FileJson {
     left_out: usize,
 }
 
-/// One test and its figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestJson {
     /// The test's name.
     test: String,
-    /// The target of the test.
     target: String,
     /// Whether the test was `measured` or `simulated`.
     how: &'static str,
-    /// Number of repeats.
     repeats: usize,
     /// Whether the offsets are random, so that rates are requests a second.
     is_random: bool,
@@ -64,16 +60,13 @@ pub struct TestJson {
     latency_us: Vec<(f64, f64)>,
 }
 
-/// A figure and its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FigureJson {
-    /// The figure.
     value: f64,
     /// The interval, if there is one.
     interval: Option<IntervalJson>,
 }
 
-/// An interval of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct IntervalJson {
     /// Lower bound.
@@ -133,9 +126,12 @@ fn test_rows<'r>(
         is_random: path::is_random(&test.test),
         ..figures(test)
     };
-    let simulable = |test: &TestResult| match run.workload.runs_alone(&test.test) {
-        true => suite::can_simulate(&test.test).map_err(|error| error.message),
-        false => Err("it ran in parallel with another test".to_owned()),
+    let simulable = |test: &TestResult| {
+        if run.workload.runs_alone(&test.test) {
+            suite::can_simulate(&test.test).map_err(|error| error.message)
+        } else {
+            Err("it ran in parallel with another test".to_owned())
+        }
     };
     run.tests.iter().flat_map(move |test| {
         let name = &test.test.name;
@@ -162,16 +158,14 @@ fn figures(result: &TestResult) -> TestJson {
     let of_rate = |statistic: &Statistic, unit: f64| {
         are_counted.then(|| figure(result, statistic, unit, IntervalDirection::Rate))
     };
-    let latency = match transactions.is_some() {
-        true => response(result),
-        false => result.latency(),
-    };
+    let latency = if transactions.is_some() { response(result) } else { result.latency() };
     let supported = PERCENTILES.into_iter().filter_map(|percentile| {
         Some((percentile, latency.percentile_ns(percentile)? as f64 / 1e3))
     });
-    let latency_mean = match transactions.is_some() {
-        true => result.of_transactions(|all| Some(all.response.mean_ns())),
-        false => Some(result.latency_mean_ns),
+    let latency_mean = if transactions.is_some() {
+        result.of_transactions(|all| Some(all.response.mean_ns()))
+    } else {
+        Some(result.latency_mean_ns)
     };
     TestJson {
         test: String::new(),
@@ -263,7 +257,8 @@ mod tests {
     fn a_run_is_summarised_with_its_figures_and_their_intervals() {
         let mut run = run(5);
         let test = &mut run.tests[0];
-        test.iops = Statistic::of(&[100.0, 110.0, 120.0, 130.0, 140.0], AverageMethod::Mean);
+        test.iops =
+            Statistic::from_values(&[100.0, 110.0, 120.0, 130.0, 140.0], AverageMethod::Mean);
         test.interval = None;
         let summary = summary_of(&run);
         assert_eq!((summary.how, summary.repeats, summary.is_cut_short), ("simulated", 5, false));
@@ -277,10 +272,10 @@ mod tests {
         assert!(summary.latency_us.contains(&(99.0, expected)), "{:?}", summary.latency_us);
         assert!(summary.transactions_per_minute.is_none());
 
-        run.tests[0].iops = Statistic::of(&[100.0, 110.0], AverageMethod::Mean);
+        run.tests[0].iops = Statistic::from_values(&[100.0, 110.0], AverageMethod::Mean);
         let interval = summary_of(&run).iops.unwrap().interval.unwrap();
         assert_eq!(interval, IntervalJson { low: 100.0, high: 110.0, of: "all" });
-        run.tests[0].iops = Statistic::of(&[100.0], AverageMethod::Mean);
+        run.tests[0].iops = Statistic::from_values(&[100.0], AverageMethod::Mean);
         assert_eq!(summary_of(&run).iops.unwrap().interval, None);
     }
 
@@ -326,7 +321,8 @@ mod tests {
     fn a_text_of_another_program_is_shown_as_a_measurement() {
         let text = include_str!("../../lanemark-formats/tests/foreign/crystaldiskmark-8.txt");
         let summary = read(text.as_bytes().to_vec()).unwrap();
-        let (first, target) = (&summary.tests[0], "D:");
+        let first = &summary.tests[0];
+        let target = "D:";
         assert_eq!((first.test.as_str(), first.target.as_str()), ("SEQ1M Q8T1 read", target));
         assert_eq!((first.how, first.latency_us.len()), ("measured", 0));
         assert_eq!(first.megabytes_per_second.map(|figure| figure.value), Some(2097.152));

@@ -46,7 +46,6 @@ const PAGE_MAX: usize = 64;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The state of the server.
 #[derive(Debug)]
 pub struct UiServerState {
     guard: Guard,
@@ -68,7 +67,6 @@ struct SystemQuery {
     test: TestRequest,
 }
 
-/// A request for a simulation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SimulateRequest {
@@ -85,7 +83,6 @@ struct SimulateAllRequest {
     page: String,
     slot: u8,
     system: SystemRequest,
-    /// A workload of the library.
     #[serde(default)]
     workload: Option<String>,
     /// Tests from a result file, instead of a workload.
@@ -107,7 +104,6 @@ struct StudyJson {
     text: String,
 }
 
-/// A system in an answer.
 #[derive(Serialize)]
 struct SystemJson {
     system: String,
@@ -122,14 +118,12 @@ struct SystemJson {
     command: String,
 }
 
-/// An error in an answer.
 #[derive(Serialize)]
 struct ErrorJson<'e> {
     message: &'e str,
     hint: Option<&'e str>,
 }
 
-/// An error and its status.
 #[derive(Debug)]
 struct RouteError(StatusCode, LabError);
 
@@ -156,7 +150,8 @@ impl UiServerState {
         machine: MachineSource,
         threads: usize,
     ) -> Arc<Self> {
-        let (jobs, library) = (Jobs::new(threads), Mutex::new(library));
+        let jobs = Jobs::new(threads);
+        let library = Mutex::new(library);
         let files = Semaphore::new(FILES_AT_ONCE);
         Arc::new(Self {
             guard,
@@ -169,7 +164,6 @@ impl UiServerState {
         })
     }
 
-    /// Returns the jobs.
     pub fn jobs(&self) -> &Arc<Jobs> {
         &self.jobs
     }
@@ -401,7 +395,8 @@ async fn simulate_curve(
 ) -> Result<Response, RouteError> {
     let request: SimulateRequest = question(&headers, body).await?;
     let job = server.jobs.begin(answer_destination(request.page, request.slot)?);
-    let (jobs, library) = (Arc::clone(&server.jobs), server.library());
+    let jobs = Arc::clone(&server.jobs);
+    let library = server.library();
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
         let test = request.test.read()?;
         let assembled = request.system.assemble(library)?;
@@ -445,14 +440,12 @@ async fn system(
 
 /// Checks the origin of a request for a simulation.
 fn answer_destination(page: String, slot: u8) -> Result<(String, u8), RouteError> {
-    match page.len() <= PAGE_MAX && slot < SLOTS {
-        true => Ok((page, slot)),
-        false => {
-            let text = format!(
-                "`page` must have up to {PAGE_MAX} bytes, and `slot` must be below {SLOTS}"
-            );
-            Err(RouteError(StatusCode::BAD_REQUEST, LabError::input(text)))
-        }
+    if page.len() <= PAGE_MAX && slot < SLOTS {
+        Ok((page, slot))
+    } else {
+        let text =
+            format!("`page` must have up to {PAGE_MAX} bytes, and `slot` must be below {SLOTS}");
+        Err(RouteError(StatusCode::BAD_REQUEST, LabError::input(text)))
     }
 }
 
@@ -467,7 +460,8 @@ async fn simulate(
 ) -> Result<Response, RouteError> {
     let request: SimulateRequest = question(&headers, body).await?;
     let job = server.jobs.begin(answer_destination(request.page, request.slot)?);
-    let (jobs, library) = (Arc::clone(&server.jobs), server.library());
+    let jobs = Arc::clone(&server.jobs);
+    let library = server.library();
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
         let test = request.test.read()?;
         let assembled = request.system.assemble(library)?;
@@ -483,7 +477,8 @@ async fn simulate_all(
 ) -> Result<Response, RouteError> {
     let request: SimulateAllRequest = question(&headers, body).await?;
     let job = server.jobs.begin(answer_destination(request.page, request.slot)?);
-    let (jobs, library) = (Arc::clone(&server.jobs), server.library());
+    let jobs = Arc::clone(&server.jobs);
+    let library = server.library();
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
         let tests = match &request.workload {
             Some(name) => suite::open(library, name)?.tests,

@@ -30,12 +30,13 @@ pub fn study(
     let mut text = format!(
         "# Systems and a test from `lanemark ui`. To run it: lanemark study FILE\n{}\n[study]\n\
          title    = {}\nquestion = \"How do these systems compare under one load?\"\n\n",
-        match names.iter().any(|(_, is_here)| *is_here) {
-            true => format!(
+        if names.iter().any(|(_, is_here)| *is_here) {
+            format!(
                 "# One system is this machine, whose file must be created first: lanemark inspect --as-platform {}\n",
                 machine::FILE
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         },
         quoted(&test.name),
     );

@@ -108,10 +108,7 @@ impl UiServer {
         let mut look = tokio::time::interval(LOOK_EVERY);
         loop {
             let stream = tokio::select! {
-                _ = look.tick() => match cancel.is_cancelled() {
-                    true => return Ok(()),
-                    false => continue,
-                },
+                _ = look.tick() => if cancel.is_cancelled() { return Ok(()) } else { continue },
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => stream,
                     // Too many files are open, or the client disconnected before it was accepted. The next attempt may
@@ -127,7 +124,6 @@ impl UiServer {
     }
 }
 
-/// Serves the requests of one connection.
 async fn serve_connection(stream: TcpStream, router: axum::Router, visitor: Arc<Visitor>) {
     let _ = stream.set_nodelay(true);
     let router = router.layer(Extension(Arc::clone(&visitor)));

@@ -21,7 +21,6 @@ use crate::request::{AssembledSystem, TestEnd, test_with_end};
 
 /// The seed of all simulations, which is the command line's default.
 const SEED: u64 = 1;
-/// Number of requests in a first answer.
 const FIRST_REQUESTS: f64 = 400.0;
 /// Maximum amount of data in a first answer, for long requests.
 const FIRST_DATA: f64 = 32.0 * 1_048_576.0;
@@ -43,7 +42,6 @@ const LONGER_BELOW: WallTime = WallTime::from_millis(80);
 /// Maximum simulated time of an extended repeat.
 const LONGEST: Duration = Duration::from_seconds(600);
 
-/// The report of a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "stage")]
 pub enum StepReport {
@@ -51,16 +49,12 @@ pub enum StepReport {
     Figures {
         /// The number of the test, if several are requested.
         index: usize,
-        /// The figures.
         figures: Box<TestFigures>,
         /// Wall-clock time since the simulation began.
         elapsed_ms: f64,
     },
     /// A point of a curve over queue depth.
-    Point {
-        /// The point.
-        point: CurvePoint,
-    },
+    Point { point: CurvePoint },
     /// The end of the simulation; no report follows it.
     Done {
         /// Wall-clock time since the simulation began.
@@ -68,7 +62,6 @@ pub enum StepReport {
     },
     /// An error; no report follows it.
     Failed {
-        /// The error.
         message: String,
         /// Advice on how to proceed.
         hint: Option<String>,
@@ -138,7 +131,7 @@ impl Simulation {
             };
             let time = time_of(self.repeats, &self.test, sample.iops());
             self.time = Some(time.max(self.assembled.faults_end()));
-            let figures = TestFigures::of(&self.assembled, &self.test, &[sample], true)?;
+            let figures = TestFigures::compute(&self.assembled, &self.test, &[sample], true)?;
             return Ok(Some(self.figures_step(figures)));
         };
         if self.is_over() {
@@ -152,7 +145,7 @@ impl Simulation {
             };
             let longer = longer_duration(&sample, time, began.elapsed());
             self.samples.push(sample);
-            let figures = TestFigures::of(&self.assembled, &self.test, &self.samples, false)?;
+            let figures = TestFigures::compute(&self.assembled, &self.test, &self.samples, false)?;
             if longer.is_some() {
                 self.time = longer;
                 self.samples.clear();
@@ -289,7 +282,8 @@ mod tests {
     fn a_test_that_may_converge_is_one_long_repeat_and_others_are_several_short_ones() {
         let test = Test::of_blocks(Bytes(4096));
         // At 10,000 requests a second, the test takes a minute, or the time of 20,000 requests.
-        let (minute, short) = (Duration::from_seconds(60), Duration::from_seconds(2));
+        let minute = Duration::from_seconds(60);
+        let short = Duration::from_seconds(2);
         assert_eq!(time_of(1, &test, 1e4), minute);
         assert_eq!(end_of(1, minute), TestEnd::Whole(minute));
         for repeats in [2, REPEATS] {
@@ -316,7 +310,9 @@ mod tests {
         let mut sample = run(&assembled, &test, end, 0, &CancelFlag::default()).unwrap().unwrap();
         let drive = sample.drive.as_mut().unwrap();
         (drive.host_written, drive.buffered) = (Bytes(1000), Bytes(500));
-        let (time, quick, slow) = (Duration::from_seconds(1), WallTime::ZERO, LONGER_BELOW);
+        let time = Duration::from_seconds(1);
+        let quick = WallTime::ZERO;
+        let slow = LONGER_BELOW;
         assert_eq!(longer_duration(&sample, time, quick), Some(Duration::from_seconds(4)));
         assert_eq!(longer_duration(&sample, time, slow), None);
         assert_eq!(longer_duration(&sample, Duration::from_seconds(599), quick), Some(LONGEST));

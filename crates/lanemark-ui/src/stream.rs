@@ -25,9 +25,7 @@ const LINES_MAX: usize = 64;
 /// Work that is done in steps.
 #[derive(Debug)]
 pub enum SteppedWork {
-    /// A test.
     One(Box<Simulation>),
-    /// The tests of a workload.
     Suite(Box<WorkloadRun>),
     /// A curve over queue depth.
     Curve(Box<CurveJob>),
@@ -96,8 +94,10 @@ pub fn begin(
             if cancel.is_cancelled() {
                 return;
             }
-            let (own, cancel) = (state.take(), cancel.clone());
-            let (make, lent) = (begin.take(), library.take());
+            let own = state.take();
+            let cancel = cancel.clone();
+            let make = begin.take();
+            let lent = library.take();
             // The interval requires many short tests, which use the free cores.
             let is_wide = own.as_ref().is_some_and(|(steps, _)| steps.is_wide());
             let more = if is_wide { jobs.more_permits() } else { Vec::new() };

@@ -15,7 +15,6 @@ use crate::simulation::{
     StepReport, converges, first_requests, longer_duration, repeat_time, run, whole_time,
 };
 
-/// Maximum number of tests.
 const TESTS_MAX: usize = 32;
 
 /// A workload in progress on a system.
@@ -35,7 +34,8 @@ pub struct WorkloadRun {
 pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
     let names = library.names(LibraryKind::Workload);
     if !names.iter().any(|known| known == name) {
-        let (location, known) = (Location::file("the library"), names.iter().map(String::as_str));
+        let location = Location::file("the library");
+        let known = names.iter().map(String::as_str);
         let name: String = name.chars().take(80).collect();
         return Err(StudyError::unknown(location, "workload", &name, known).into());
     }
@@ -43,10 +43,11 @@ pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
     let is_plain = |(index, test): (usize, &Test)| {
         test.requests().is_some() && workload.is_alone(index) && is_quick(test)
     };
-    match workload.tests.len() <= TESTS_MAX && workload.tests.iter().enumerate().all(is_plain) {
-        true => Ok(workload),
-        false => Err(LabError::input(format!("{name} is too large for the page"))
-            .hint(format!("to run it, use: lanemark sim SYSTEM {name}"))),
+    if workload.tests.len() <= TESTS_MAX && workload.tests.iter().enumerate().all(is_plain) {
+        Ok(workload)
+    } else {
+        Err(LabError::input(format!("{name} is too large for the page"))
+            .hint(format!("to run it, use: lanemark sim SYSTEM {name}")))
     }
 }
 
@@ -134,7 +135,7 @@ impl WorkloadRun {
         let Some(sample) = converged_sample(&self.assembled, test, &self.cancel)? else {
             return Ok(None);
         };
-        let figures = TestFigures::of(&self.assembled, test, &[sample], false)?;
+        let figures = TestFigures::compute(&self.assembled, test, &[sample], false)?;
         let index = self.next;
         self.next += 1;
         let elapsed_ms = elapsed_ms(self.began);

@@ -18,7 +18,6 @@ pub const STRANGERS_MAX: usize = 256;
 /// Time limit for presenting the token.
 pub const STRANGER_TIME: Duration = Duration::from_secs(5);
 
-/// A connection.
 #[derive(Debug)]
 pub(crate) struct Visitor {
     slots: Arc<Semaphore>,

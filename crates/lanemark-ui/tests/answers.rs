@@ -70,7 +70,8 @@ fn the_sentence_names_the_faster_system_and_where_the_other_loses() {
         last["figures"].clone()
     };
     let named = |name: &str, system: &str| json!({"name": name, "figures": figures(system)});
-    let (fast, slow) = ("samsung-980-pro-1tb@amd-b550:m2", "samsung-980-pro-1tb@amd-b550:m2-2");
+    let fast = "samsung-980-pro-1tb@amd-b550:m2";
+    let slow = "samsung-980-pro-1tb@amd-b550:m2-2";
     let systems = json!([named("Port m2-2", slow), named("Port m2", fast)]);
     let reply = answer(&client, "/api/answer", &json!({"systems": systems}));
     let sentence = reply["sentence"].as_str().unwrap();

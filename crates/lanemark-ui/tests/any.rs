@@ -12,7 +12,6 @@ use lanemark_ui::request::{AssembledSystem, OffsetOrder, SystemRequest, TestRequ
 use lanemark_ui::simulation::Simulation;
 use lanemark_ui::{listing, saved, suite};
 
-/// Number of questions.
 const QUESTIONS: u32 = 150;
 /// Maximum time for one question.
 const PATIENCE: Duration = Duration::from_millis(150);
@@ -56,12 +55,11 @@ fn any_question_has_an_answer() {
         let ports = own.unwrap()["ports"].as_array().unwrap().iter();
         ports.map(|port| port["name"].as_str().unwrap().to_owned()).collect()
     };
-    let plain = |name: &str| {
-        let (set, faults) = (Vec::new(), Vec::new());
-        SystemRequest { system: name.to_owned(), set, faults }
-    };
+    let plain =
+        |name: &str| SystemRequest { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
     let mut rng = Rng::new(StreamKey { seed: 17, test: 0, repeat: 0, thread: 0 });
-    let (mut figures, mut errors) = (0, 0);
+    let mut figures = 0;
+    let mut errors = 0;
     for _ in 0..QUESTIONS {
         let mut name = String::new();
         // Most drives do not fit most ports, so several ports are tried.
@@ -106,10 +104,7 @@ fn any_question_has_an_answer() {
             threads: [1, 4, 0, 4096][of(2, 4)],
             span: SPANS[of(2, 6)].to_owned(),
         };
-        match answer(&system, &test, &library) {
-            true => figures += 1,
-            false => errors += 1,
-        }
+        if answer(&system, &test, &library) { figures += 1 } else { errors += 1 }
     }
     assert!(figures > 10 && errors > 20, "{figures} with figures and {errors} with errors");
 }
@@ -122,8 +117,8 @@ fn can_be_saved(
     library: &Library,
 ) {
     let text = saved::study(library, std::slice::from_ref(system), test, &test.read().unwrap());
-    let (file, text) =
-        (tempfile::Builder::new().suffix(".toml").tempfile().unwrap(), text.unwrap());
+    let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    let text = text.unwrap();
     std::fs::write(&file, &text).unwrap();
     let study = Study::open(library, file.path()).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (_, again, workload) = study.systems().next().unwrap();
@@ -194,7 +189,8 @@ fn spoilt(rng: &mut Rng, good: &[u8]) -> Vec<u8> {
 fn any_file_is_summarised_or_refused() {
     let good = client::run_file().into_bytes();
     let mut rng = Rng::new(StreamKey { seed: 18, test: 0, repeat: 0, thread: 0 });
-    let (mut answered, mut refused) = (0, 0);
+    let mut answered = 0;
+    let mut refused = 0;
     for _ in 0..3000 {
         match lanemark_ui::result_file::read(spoilt(&mut rng, &good)) {
             Ok(file) => {

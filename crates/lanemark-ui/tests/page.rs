@@ -29,9 +29,12 @@ fn with_state(address: &str) -> String {
     let system = |name: &&str| json!({"system": name, "set": [], "faults": []});
     let systems: Vec<Value> = SYSTEMS.iter().map(system).collect();
     let state = json!({"test": test(), "systems": systems}).to_string();
-    let escaped = state.bytes().map(|byte| match byte.is_ascii_alphanumeric() {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
+    let escaped = state.bytes().map(|byte| {
+        if byte.is_ascii_alphanumeric() {
+            char::from(byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
     });
     format!("{address}#{}", escaped.collect::<String>())
 }
@@ -75,7 +78,8 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     let address = browser.value("location.href").as_str().unwrap().to_owned();
     assert!(!address.contains("token=") && address.contains("samsung-850-pro"), "{address}");
 
-    let (depth, before) = (browser.value(DEPTH), browser.value(FIRST));
+    let depth = browser.value(DEPTH);
+    let before = browser.value(FIRST);
     assert_eq!(depth, json!("8"));
     browser.value("document.getElementById('test-queue_depth').focus()");
     for _ in 0..3 {

@@ -18,7 +18,7 @@ pub struct Baselines {
 
 impl Baselines {
     /// Returns the figures of both rules for a row.
-    pub fn of(
+    pub fn for_row(
         row: &CorpusRow,
         rated: Option<&CorpusRow>,
         plug: Connector,
@@ -82,17 +82,24 @@ mod tests {
     /// The rate that the rules use for the port: 90% of 1 GB/s.
     const LINK: f64 = 0.9e9;
 
-    fn of(
+    fn baselines_for(
         row: &[(&str, &str)],
         rated: &[(&str, &str)],
         plug: Connector,
         test: TestBuilder,
     ) -> Baselines {
         let test = test.span("1 GiB").duration("1 s").build().unwrap().into_test();
-        Baselines::of(&CorpusRow::of(row), Some(&CorpusRow::of(rated)), plug, PORT, &test, 1.0)
+        Baselines::for_row(
+            &CorpusRow::from_columns(row),
+            Some(&CorpusRow::from_columns(rated)),
+            plug,
+            PORT,
+            &test,
+            1.0,
+        )
     }
 
-    fn near(value: f64, wanted: f64) {
+    fn assert_near(value: f64, wanted: f64) {
         assert!((value / wanted - 1.0).abs() < 1e-9, "{value}, expected {wanted}");
     }
 
@@ -107,33 +114,43 @@ mod tests {
         ];
         let reads = || Test::random_read("4 KiB");
         // A read takes 80 us, and its data crosses the link.
-        let one = of(&iops, &ratings, PCIE, reads());
+        let one = baselines_for(&iops, &ratings, PCIE, reads());
         let latency = 80e-6 + 4096.0 / LINK;
-        near(one.rule, 1.0 / latency);
-        near(one.limits, 200_000.0);
-        near(one.rule_rate(), one.rule);
+        assert_near(one.rule, 1.0 / latency);
+        assert_near(one.limits, 200_000.0);
+        assert_near(one.rule_rate(), one.rule);
         // There are sixteen outstanding requests, from two threads.
-        let deep = of(&iops, &ratings, PCIE, reads().queue_depth(8).threads(2));
-        near(deep.rule, 16.0 / latency);
-        let deeper = of(&iops, &ratings, PCIE, reads().queue_depth(32));
-        near(deeper.rule, 200_000.0);
+        let deep = baselines_for(&iops, &ratings, PCIE, reads().queue_depth(8).threads(2));
+        assert_near(deep.rule, 16.0 / latency);
+        let deeper = baselines_for(&iops, &ratings, PCIE, reads().queue_depth(32));
+        assert_near(deeper.rule, 200_000.0);
         // Without a rating of random reads, the link is the limit.
-        near(of(&iops, &ratings[..2], PCIE, reads().queue_depth(32)).rule, LINK / 4096.0);
-        near(of(&iops, &[], PCIE, reads().queue_depth(32)).limits, LINK / 4096.0);
+        assert_near(
+            baselines_for(&iops, &ratings[..2], PCIE, reads().queue_depth(32)).rule,
+            LINK / 4096.0,
+        );
+        assert_near(baselines_for(&iops, &[], PCIE, reads().queue_depth(32)).limits, LINK / 4096.0);
         // Writes take 20 us, and for sequential requests the rating of sequential requests applies.
-        let write = of(&iops, &ratings, PCIE, Test::random_write("4 KiB"));
-        near(write.rule, 1.0 / (20e-6 + 4096.0 / LINK));
-        near(write.limits, 150_000.0);
-        let sequential = of(&iops, &ratings, PCIE, Test::sequential_write("1 MiB").queue_depth(8));
-        near(sequential.rule, 800e6 / f64::from(1 << 20));
+        let write = baselines_for(&iops, &ratings, PCIE, Test::random_write("4 KiB"));
+        assert_near(write.rule, 1.0 / (20e-6 + 4096.0 / LINK));
+        assert_near(write.limits, 150_000.0);
+        let sequential =
+            baselines_for(&iops, &ratings, PCIE, Test::sequential_write("1 MiB").queue_depth(8));
+        assert_near(sequential.rule, 800e6 / f64::from(1 << 20));
         // The drive's link is slower than the port.
-        let sata = of(&iops, &[], Connector::Sata(6.0), reads().queue_depth(32));
-        near(sata.limits, 0.9 * 600e6 / 4096.0);
-        near(of(&iops, &[], Connector::Sata(6.0), reads()).rule, 1.0 / (120e-6 + 4096.0 / 540e6));
-        let sas = of(&iops, &[], Connector::Sas(12.0, 1), Test::random_write("4 KiB"));
-        near(sas.rule, 1.0 / (50e-6 + 4096.0 / LINK));
+        let sata = baselines_for(&iops, &[], Connector::Sata(6.0), reads().queue_depth(32));
+        assert_near(sata.limits, 0.9 * 600e6 / 4096.0);
+        assert_near(
+            baselines_for(&iops, &[], Connector::Sata(6.0), reads()).rule,
+            1.0 / (120e-6 + 4096.0 / 540e6),
+        );
+        let sas = baselines_for(&iops, &[], Connector::Sas(12.0, 1), Test::random_write("4 KiB"));
+        assert_near(sas.rule, 1.0 / (50e-6 + 4096.0 / LINK));
         let disk = [("figure", "iops"), ("drive_kind", "hdd")];
-        near(of(&disk, &[], Connector::Sata(6.0), reads()).rule, 1.0 / (12e-3 + 4096.0 / 540e6));
+        assert_near(
+            baselines_for(&disk, &[], Connector::Sata(6.0), reads()).rule,
+            1.0 / (12e-3 + 4096.0 / 540e6),
+        );
     }
 
     #[test]
@@ -142,9 +159,12 @@ mod tests {
         let both = [("rand_read_iops", "100000"), ("rand_write_iops", "50000")];
         let mix = |share: &str| Test::random_read("4 KiB").read_share(share).queue_depth(64);
         // Ten requests consist of seven reads that take 10 µs each and three writes that take 20 µs each.
-        near(of(&iops, &both, PCIE, mix("70%")).limits, 10.0 / (7.0 * 10e-6 + 3.0 * 20e-6));
+        assert_near(
+            baselines_for(&iops, &both, PCIE, mix("70%")).limits,
+            10.0 / (7.0 * 10e-6 + 3.0 * 20e-6),
+        );
         let latency = 0.7 * 80e-6 + 0.3 * 20e-6 + 4096.0 / LINK;
-        near(of(&iops, &[], PCIE, mix("70%").queue_depth(4)).rule, 4.0 / latency);
+        assert_near(baselines_for(&iops, &[], PCIE, mix("70%").queue_depth(4)).rule, 4.0 / latency);
         // With one rating, only the direction with the most requests is limited.
         for (rated, share, limit) in [
             (&both[..1], "50%", 100_000.0),
@@ -152,7 +172,7 @@ mod tests {
             (&both[1..], "40%", 50_000.0),
             (&both[1..], "50%", LINK / 4096.0),
         ] {
-            near(of(&iops, rated, PCIE, mix(share)).limits, limit);
+            assert_near(baselines_for(&iops, rated, PCIE, mix(share)).limits, limit);
         }
     }
 
@@ -161,9 +181,12 @@ mod tests {
         let figures = |name: &'static str, drives: f64| {
             let test = Test::random_read("4 KiB").read_share("75%").queue_depth(4);
             let test = test.span("1 GiB").duration("1 s").build().unwrap().into_test();
-            let row = CorpusRow::of(&[("figure", name), ("drive_kind", "nvme-ssd")]);
-            let rated = CorpusRow::of(&[("rand_read_iops", "40000"), ("rand_write_iops", "40000")]);
-            Baselines::of(&row, Some(&rated), PCIE, PORT, &test, drives)
+            let row = CorpusRow::from_columns(&[("figure", name), ("drive_kind", "nvme-ssd")]);
+            let rated = CorpusRow::from_columns(&[
+                ("rand_read_iops", "40000"),
+                ("rand_write_iops", "40000"),
+            ]);
+            Baselines::for_row(&row, Some(&rated), PCIE, PORT, &test, drives)
         };
         let rate = 4.0 / (0.75 * 80e-6 + 0.25 * 20e-6 + 4096.0 / LINK);
         assert!(rate > 40_000.0 && rate < 80_000.0);
@@ -176,12 +199,12 @@ mod tests {
             ("write_throughput", 40.96),
             ("latency_mean", 100.0),
         ] {
-            near(figures(name, 1.0).rule, limit);
-            near(figures(name, 1.0).limits, limit);
+            assert_near(figures(name, 1.0).rule, limit);
+            assert_near(figures(name, 1.0).limits, limit);
         }
         // With two drives, the limits double and the latency stays the same.
-        near(figures("iops", 2.0).limits, 80_000.0);
-        near(figures("iops", 2.0).rule, rate);
-        near(figures("latency_p99", 2.0).limits, 50.0);
+        assert_near(figures("iops", 2.0).limits, 80_000.0);
+        assert_near(figures("iops", 2.0).rule, rate);
+        assert_near(figures("latency_p99", 2.0).limits, 50.0);
     }
 }

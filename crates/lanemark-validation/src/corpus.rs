@@ -107,7 +107,6 @@ impl CorpusHalf {
         }
     }
 
-    /// Returns the half with this name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Development, Self::Validation].into_iter().find(|half| half.name() == name)
     }
@@ -116,7 +115,7 @@ impl CorpusHalf {
 impl CorpusRow {
     /// Creates a row for a test from columns and their values.
     #[cfg(test)]
-    pub(crate) fn of(values: &[(&str, &str)]) -> Self {
+    pub(crate) fn from_columns(values: &[(&str, &str)]) -> Self {
         let owned = |(column, value): &(&str, &str)| ((*column).to_owned(), (*value).to_owned());
         Self(values.iter().map(owned).collect())
     }

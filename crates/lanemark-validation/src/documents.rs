@@ -34,7 +34,6 @@ const LENGTH_MAX: u64 = 16 << 20;
 /// The line after a table.
 const END: &str = "<!-- end -->";
 
-/// A table of a document.
 #[derive(Clone, Copy, Debug)]
 struct DocumentTable {
     document: &'static str,
@@ -45,7 +44,6 @@ struct DocumentTable {
     content: TableContent,
 }
 
-/// The content of a table.
 #[derive(Clone, Copy, Debug)]
 enum TableContent {
     Published,
@@ -207,7 +205,8 @@ pub fn check(root: &Path) -> Result<(), ValidationError> {
 
 /// Returns the index of the first line in which two texts differ, and that line in each text.
 fn difference<'t>(one: &'t str, other: &'t str) -> (usize, &'t str, &'t str) {
-    let (mut ones, mut others) = (one.lines(), other.lines());
+    let mut ones = one.lines();
+    let mut others = other.lines();
     let mut number = 0;
     loop {
         match (ones.next(), others.next()) {

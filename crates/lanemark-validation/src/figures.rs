@@ -70,7 +70,6 @@ const GRID_COLUMNS: [&str; 14] = [
 /// The grades of the rows in a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GradeSelection {
-    /// All grades.
     All,
     /// Grades A and B, whose rows state settings and machine.
     AAndB,
@@ -86,13 +85,10 @@ pub struct PublishedFigures {
 /// The score of a class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedRow {
-    /// Half of the corpus.
     pub half: CorpusHalf,
-    /// Grades of the rows.
     pub grades: GradeSelection,
     /// Class of the rows, [`TAILS`], [`WITHOUT_RESCTL_BENCH`] or [`ALL`].
     pub class: String,
-    /// The score.
     pub score: Score,
 }
 
@@ -106,20 +102,16 @@ pub struct GridFigures {
 /// The score of a kind of cells in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridRow {
-    /// Name of the run.
     pub run: String,
-    /// Number of drives in the run.
     pub drives: u64,
     /// Kind of the cells; [`ALL`] for all cells.
     pub kind: String,
-    /// The score.
     pub score: GridScore,
 }
 
 /// The score of cells of grids.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridScore {
-    /// Number of cells.
     pub cells: usize,
     /// Median of the model's relative errors in percent.
     pub model_median_percent: f64,
@@ -144,7 +136,6 @@ pub struct GridScore {
 }
 
 impl GradeSelection {
-    /// Returns the name in the file of figures.
     pub fn name(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -158,7 +149,6 @@ impl GradeSelection {
 }
 
 impl PublishedFigures {
-    /// Returns the score of a class.
     pub fn score(&self, half: CorpusHalf, grades: GradeSelection, class: &str) -> Option<&Score> {
         let is_wanted =
             |row: &&PublishedRow| row.half == half && row.grades == grades && row.class == class;
@@ -265,7 +255,8 @@ impl GridFigures {
                 above_percent: cells.optional("above_percent")?,
                 width: cells.optional("width")?,
             };
-            let (run, kind) = (cells.text("run").to_owned(), cells.text("kind").to_owned());
+            let run = cells.text("run").to_owned();
+            let kind = cells.text("kind").to_owned();
             if figures.rows.iter().any(|row| row.run == run && row.kind == kind) {
                 return Err(cells.fault("an earlier line has the same run and kind"));
             }
@@ -400,9 +391,12 @@ fn optional(number: Option<f64>, digits: usize) -> String {
 
 /// Returns lines as CSV. A cell that contains a comma or a quote is quoted.
 fn csv_text(lines: &[Vec<String>]) -> String {
-    let cell = |text: &String| match text.contains([',', '"', '\n']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.clone(),
+    let cell = |text: &String| {
+        if text.contains([',', '"', '\n']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text.clone()
+        }
     };
     let line = |cells: &Vec<String>| cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
     lines.iter().map(line).collect()

@@ -59,7 +59,8 @@ struct GridArguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let (mut out, mut notes) = (io::stdout(), io::stderr());
+    let mut out = io::stdout();
+    let mut notes = io::stderr();
     match run(&arguments, &mut Outputs { out: &mut out, notes: &mut notes }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -92,7 +93,8 @@ fn run_published(
     let mut corpus = Corpus::open(&root.join("reference"))?;
     options.select(&mut corpus);
     let file = options.is_whole().then(|| FiguresFile::reserve(root, PUBLISHED)).transpose()?;
-    let predictions = Predictions::of(&corpus, options.library.as_deref(), !options.no_interval)?;
+    let predictions =
+        Predictions::predict(&corpus, options.library.as_deref(), !options.no_interval)?;
     predictions.write(to.out, options.rows)?;
     match file {
         Some(file) => {
@@ -110,9 +112,10 @@ fn run_grids(
     let GridArguments { drives, seed, requests, cells, .. } = *options;
     let last = seed.saturating_add(drives - 1);
     let name = options.run.clone().unwrap_or_else(|| format!("seeds {seed} to {last}"));
-    let file = match options.no_save {
-        true => None,
-        false => Some((FiguresFile::reserve(root, GRIDS)?, GridFigures::open(root)?)),
+    let file = if options.no_save {
+        None
+    } else {
+        Some((FiguresFile::reserve(root, GRIDS)?, GridFigures::open(root)?))
     };
     let job = GridOptions { drives, seed, requests, run: name, cells };
     let rows = grids::run(&job, to)?;

@@ -2,7 +2,6 @@
 
 use crate::corpus::CorpusRow;
 
-/// The connector of a drive or port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Connector {
     /// PCI Express, with its generation and number of lanes.
@@ -156,7 +155,7 @@ mod tests {
     #[test]
     fn the_path_of_a_row_names_its_port() {
         let of = |path: &str| {
-            Connector::of_path(&CorpusRow::of(&[("path", path)]), Connector::Sata(6.0))
+            Connector::of_path(&CorpusRow::from_columns(&[("path", path)]), Connector::Sata(6.0))
         };
         assert_eq!(of("USB 2.0 enclosure"), Connector::Usb(0.48));
         assert_eq!(of("USB 3.2 at 10 Gb/s, NVMe"), Connector::Usb(10.0));
@@ -168,8 +167,8 @@ mod tests {
     #[test]
     fn a_drive_without_a_stated_connector_has_the_usual_one_of_its_kind() {
         let of = |kind: &str, read: &str| {
-            let row = CorpusRow::of(&[("drive_kind", kind)]);
-            drive_plug(&row, Some(&CorpusRow::of(&[("seq_read_mb_s", read)])))
+            let row = CorpusRow::from_columns(&[("drive_kind", kind)]);
+            drive_plug(&row, Some(&CorpusRow::from_columns(&[("seq_read_mb_s", read)])))
         };
         for (read, generation) in
             [("3800", 3), ("3801", 4), ("7600", 4), ("7601", 5), ("14000", 5), ("", 3)]
@@ -181,9 +180,10 @@ mod tests {
         assert_eq!(of("sata-ssd", "9000"), Connector::Sata(6.0));
         assert_eq!(of("hdd", "100"), Connector::Sata(6.0));
         // Ratings take precedence over the row.
-        let row = CorpusRow::of(&[("interface", "SATA 3 Gb/s"), ("drive_kind", "nvme-ssd")]);
+        let row =
+            CorpusRow::from_columns(&[("interface", "SATA 3 Gb/s"), ("drive_kind", "nvme-ssd")]);
         assert_eq!(drive_plug(&row, None), Connector::Sata(3.0));
-        let rated = CorpusRow::of(&[("interface", "PCIe 5.0 x4")]);
+        let rated = CorpusRow::from_columns(&[("interface", "PCIe 5.0 x4")]);
         assert_eq!(drive_plug(&row, Some(&rated)), Connector::Pcie(5, 4));
     }
 }

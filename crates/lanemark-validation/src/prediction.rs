@@ -39,10 +39,8 @@ const REQUESTS_MIN: f64 = 3_000.0;
 /// Number of superblocks that are written before steady writes are counted, and also while they are counted.
 const SUPERBLOCKS: f64 = 4.0;
 
-/// A measurement of the corpus with its prediction.
 #[derive(Clone, Debug)]
 pub struct PredictedMeasurement {
-    /// Class of the row.
     pub class: String,
     /// Grade of the row: A, B or C.
     pub grade: String,
@@ -53,7 +51,6 @@ pub struct PredictedMeasurement {
     pub is_tail: bool,
     /// Half of the row's drive.
     pub half: CorpusHalf,
-    /// The published figure.
     pub published: f64,
     /// The predicted figure, in the same unit.
     pub predicted: f64,
@@ -103,7 +100,7 @@ pub fn compare(
     intervals: bool,
 ) -> Result<PredictedMeasurement, String> {
     let published = row.number("value").ok_or("no value")?;
-    let case = PredictionCase::of(library, row, rated, scratch)?;
+    let case = PredictionCase::prepare(library, row, rated, scratch)?;
     let PreparedSystem { system, name, settings, is_past_the_cache, into_the_cache } =
         case.prepared()?;
     let test = case.timed(&system, is_past_the_cache);
@@ -113,10 +110,7 @@ pub fn compare(
         // The cache accepts its share at its own rate, and the flash accepts the rest.
         predicted = 1.0 / (share / cached + (1.0 - share) / predicted);
     }
-    let interval = match intervals {
-        true => case.interval(&name, &settings, &test, &sample)?,
-        false => None,
-    };
+    let interval = if intervals { case.interval(&name, &settings, &test, &sample)? } else { None };
     let mut comparison = PredictedMeasurement {
         class: case.class().to_owned(),
         grade: row.text("grade").to_owned(),
@@ -164,7 +158,7 @@ struct PreparedSystem {
 type SystemSetting = (ParameterOverride, Location);
 
 impl<'c> PredictionCase<'c> {
-    fn of(
+    fn prepare(
         library: &'c Library,
         row: &'c CorpusRow,
         rated: Option<&'c CorpusRow>,
@@ -175,7 +169,7 @@ impl<'c> PredictionCase<'c> {
         let port = Connector::of_path(row, plug);
         let capacity = recipe::capacity(row.text("drive"));
         let test = recipe::test(row, capacity * drives as f64).ok_or("its test is not stated")?;
-        let baselines = Baselines::of(row, rated, plug, port, &test, drives as f64);
+        let baselines = Baselines::for_row(row, rated, plug, port, &test, drives as f64);
         let folder = folder.to_owned();
         Ok(Self { library, row, rated, folder, plug, port, drives, capacity, test, baselines })
     }
@@ -301,9 +295,10 @@ impl<'c> PredictionCase<'c> {
             _ if self.is_sustained() => (2.0 * test.span.get() as f64).min(2e5 * block),
             _ => 0.0,
         };
-        let first = match test.read_share().get() < 1.0 {
-            true => warm / block + 2.0 * outstanding,
-            false => outstanding.min(2_000.0),
+        let first = if test.read_share().get() < 1.0 {
+            warm / block + 2.0 * outstanding
+        } else {
+            outstanding.min(2_000.0)
         };
         test.ramp = seconds((first / guess).min(TIME_MAX));
         test.duration = Some(seconds((requests / guess).min(TIME_MAX)));
@@ -337,9 +332,10 @@ fn interval_ends(figure: &str, interval: &PredictionInterval) -> Option<(f64, f6
         return Some((interval.low_ratio, interval.high_ratio));
     }
     // A higher rate means a lower latency.
-    Some(match figure.starts_with("latency") {
-        true => (1.0 / interval.high_ratio, 1.0 / interval.low_ratio),
-        false => (interval.low_ratio, interval.high_ratio),
+    Some(if figure.starts_with("latency") {
+        (1.0 / interval.high_ratio, 1.0 / interval.low_ratio)
+    } else {
+        (interval.low_ratio, interval.high_ratio)
     })
 }
 

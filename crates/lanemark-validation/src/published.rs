@@ -89,7 +89,7 @@ impl Predictions {
     /// # Errors
     /// Returns an error if a temporary folder cannot be created, or if `folder` is not a library. A row that cannot be
     /// simulated is added to `skipped`.
-    pub fn of(
+    pub fn predict(
         corpus: &Corpus,
         folder: Option<&Path>,
         intervals: bool,
@@ -178,7 +178,7 @@ fn scores(
         };
         let rows: Vec<&PredictedMeasurement> =
             comparisons.iter().filter(belongs).copied().collect();
-        PublishedRow { half, grades, class: class.to_owned(), score: Score::of(&rows) }
+        PublishedRow { half, grades, class: class.to_owned(), score: Score::from_rows(&rows) }
     };
     let tails = comparisons.iter().any(|comparison| comparison.is_tail).then_some(TAILS);
     classes.into_iter().chain(tails).chain([WITHOUT_RESCTL_BENCH, ALL]).map(scored).collect()
@@ -203,7 +203,8 @@ mod tests {
 
     #[test]
     fn only_figures_of_all_rows_with_their_intervals_are_saved() {
-        let (class, figure) = (CLASSES[0], FIGURES[0]);
+        let class = CLASSES[0];
+        let figure = FIGURES[0];
         for (words, is_whole) in [
             (&["--rows"][..], true),
             (&[], true),
@@ -223,7 +224,8 @@ mod tests {
     fn options_select_rows_by_number_half_class_and_figure() {
         let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference");
         let all = Corpus::open(&reference).unwrap().rows;
-        let (class, figure) = (all[0].text("class"), all[0].text("figure"));
+        let class = all[0].text("class");
+        let figure = all[0].text("figure");
         let selected = |words: &[&str]| {
             let mut corpus = Corpus::open(&reference).unwrap();
             options(words).select(&mut corpus);

@@ -36,7 +36,8 @@ pub fn drive_file(row: &CorpusRow, rated: Option<&CorpusRow>) -> String {
     let kind = if row.text("drive_kind") == "hdd" { "hdd" } else { "ssd" };
     let capacity = capacity(row.text("drive"));
     let name = row.text("drive").replace('"', "'");
-    let (protocol, toml) = (plug.protocol(), plug.toml());
+    let protocol = plug.protocol();
+    let toml = plug.toml();
     let mut text = format!(
         "[drive]\nname = \"{name}\"\nkind = \"{kind}\"\ncapacity = \"{capacity:.0} B\"\n\
          port = {{ protocol = \"{protocol}\", {toml} }}\n\n[rated]\n"
@@ -201,10 +202,7 @@ pub fn host(row: &CorpusRow) -> &'static str {
     } else if os.contains("windows") || row.text("tool").contains("CrystalDiskMark") {
         "windows-ntfs"
     } else if row.text("target").starts_with("file") {
-        match row.text("flush").starts_with("fsync after") {
-            true => "linux-fsync",
-            false => "linux-file",
-        }
+        if row.text("flush").starts_with("fsync after") { "linux-fsync" } else { "linux-file" }
     } else {
         "linux-block"
     }
@@ -315,12 +313,12 @@ mod tests {
 
     #[test]
     fn a_drive_file_has_every_rating_and_no_more() {
-        let row = CorpusRow::of(&[
+        let row = CorpusRow::from_columns(&[
             ("drive", "Invented \"Pro\" 512GB"),
             ("drive_kind", "nvme-ssd"),
             ("interface", "PCIe 2.0 x2"),
         ]);
-        let rated = CorpusRow::of(&[
+        let rated = CorpusRow::from_columns(&[
             ("year", "2019"),
             ("nand", "3D TLC (64 layers)"),
             ("dram", "none"),
@@ -336,8 +334,8 @@ mod tests {
             nand = \"tlc\"\nmemory = \"host\"\nread = \"1000 MB/s\"\nwrite = \"900 MB/s\"\n\
             random_read = 250000\nrandom_write = 240000\nread_latency = \"85.5 us\"\n";
         assert_eq!(drive_file(&row, Some(&rated)), wanted);
-        let disk = CorpusRow::of(&[("drive", "Invented 4 TB"), ("drive_kind", "hdd")]);
-        let of_disk = CorpusRow::of(&[
+        let disk = CorpusRow::from_columns(&[("drive", "Invented 4 TB"), ("drive_kind", "hdd")]);
+        let of_disk = CorpusRow::from_columns(&[
             ("rpm", "7200"),
             ("dram", "no"),
             ("nand", "none"),
@@ -348,11 +346,16 @@ mod tests {
         let wanted = "[drive]\nname = \"Invented 4 TB\"\nkind = \"hdd\"\ncapacity = \"4000000000000 B\"\n\
             port = { protocol = \"ahci\", sata = \"6 Gb/s\" }\n\n[rated]\nrpm = 7200\nread = \"180 MB/s\"\n";
         assert_eq!(drive_file(&disk, Some(&of_disk)), wanted);
-        let optane = CorpusRow::of(&[("drive", "Invented 280GB"), ("drive_kind", "optane")]);
-        let text = drive_file(&optane, Some(&CorpusRow::of(&[("nand", "MLC"), ("dram", "yes")])));
+        let optane =
+            CorpusRow::from_columns(&[("drive", "Invented 280GB"), ("drive_kind", "optane")]);
+        let text = drive_file(
+            &optane,
+            Some(&CorpusRow::from_columns(&[("nand", "MLC"), ("dram", "yes")])),
+        );
         assert!(text.ends_with("[rated]\nnand = \"3d-xpoint\"\n"), "{text}");
-        let sata = CorpusRow::of(&[("drive", "Invented 240GB"), ("drive_kind", "sata-ssd")]);
-        let text = drive_file(&sata, Some(&CorpusRow::of(&[("dram", "No DRAM")])));
+        let sata =
+            CorpusRow::from_columns(&[("drive", "Invented 240GB"), ("drive_kind", "sata-ssd")]);
+        let text = drive_file(&sata, Some(&CorpusRow::from_columns(&[("dram", "No DRAM")])));
         assert!(text.ends_with("[rated]\nmemory = \"none\"\n"), "{text}");
     }
 
@@ -378,7 +381,8 @@ mod tests {
 
     /// Returns the uplink and the ports of a platform file.
     fn ports(board: &str, plug: Connector, path: Connector, drives: usize) -> String {
-        let text = platform_file(&CorpusRow::of(&[("platform", board)]), plug, path, drives);
+        let text =
+            platform_file(&CorpusRow::from_columns(&[("platform", board)]), plug, path, drives);
         let start = text.find("[[").unwrap();
         assert!(
             text[..start].starts_with("[platform]\nname = \"of the row\"\n[cpu]\ncores = 16\n")
@@ -400,7 +404,8 @@ mod tests {
 
     #[test]
     fn a_platform_has_a_port_for_each_drive_on_its_board() {
-        let (nvme, sata) = (Connector::Pcie(4, 4), Connector::Sata(6.0));
+        let nvme = Connector::Pcie(4, 4);
+        let sata = Connector::Sata(6.0);
         let port = |number: u32| format!("[[port]]\nname = \"p{number}\"\n");
         let uplink = |keys: String| {
             format!("[[link]]\nname = \"uplink\"\nto = \"controller\"\nlabel = \"uplink\"\n{keys}")
@@ -467,7 +472,7 @@ mod tests {
             (&[("target", "file"), ("flush", "fsync after each write")], "linux-fsync"),
             (&[("os", "Linux"), ("target", "device")], "linux-block"),
         ] {
-            assert_eq!(host(&CorpusRow::of(values)), wanted, "{values:?}");
+            assert_eq!(host(&CorpusRow::from_columns(values)), wanted, "{values:?}");
         }
     }
 
@@ -481,7 +486,7 @@ mod tests {
                 ("target", "device"),
             ];
             values.extend(more);
-            test(&CorpusRow::of(&values), 1e12)
+            test(&CorpusRow::from_columns(&values), 1e12)
         };
         let plain = of(&[]).unwrap();
         assert_eq!((plain.block, plain.queue_depth(), plain.threads), (Bytes(4096), 8, 1));
@@ -519,11 +524,11 @@ mod tests {
         assert!(span(&timed) < 9_000_000_000);
         // A row that does not state its requests is not simulated.
         let unstated = [("pattern", "random"), ("read_percent", "100")];
-        assert_eq!(test(&CorpusRow::of(&unstated), 1e12), None);
+        assert_eq!(test(&CorpusRow::from_columns(&unstated), 1e12), None);
         let by_tool = [unstated[0], unstated[1], ("tool", "PowerShell script")];
-        assert_eq!(test(&CorpusRow::of(&by_tool), 1e12).unwrap().queue_depth(), 1);
+        assert_eq!(test(&CorpusRow::from_columns(&by_tool), 1e12).unwrap().queue_depth(), 1);
         let threads = [unstated[0], unstated[1], ("threads", "4")];
-        assert_eq!(test(&CorpusRow::of(&threads), 1e12).unwrap().threads, 4);
+        assert_eq!(test(&CorpusRow::from_columns(&threads), 1e12).unwrap().threads, 4);
     }
 
     #[test]
@@ -532,16 +537,16 @@ mod tests {
             let mut values =
                 vec![("class", "writes-sustained"), ("pattern", "sequential"), ("state", "fresh")];
             values.extend(more);
-            is_of_the_whole_drive(&CorpusRow::of(&values), 1e12)
+            is_of_the_whole_drive(&CorpusRow::from_columns(&values), 1e12)
         };
         assert!(of(&[("span_bytes", "900000000000")]) && !of(&[("span_bytes", "899999999999")]));
         assert!(of(&[("place", "writing the whole capacity")]) && !of(&[]));
         let whole = ("span_bytes", "1000000000000");
         assert!(!of(&[whole, ("state", "steady")]) && !of(&[whole, ("pattern", "random")]));
         assert!(!of(&[whole, ("class", "mix")]));
-        assert!(is_preconditioned(&CorpusRow::of(&[("state", "preconditioned")])));
-        assert!(!is_preconditioned(&CorpusRow::of(&[("state", "fresh")])));
-        assert!(is_of_a_system_drive(&CorpusRow::of(&[("tool", "resctl-bench 2")])));
-        assert!(!is_of_a_system_drive(&CorpusRow::of(&[("tool", "fio")])));
+        assert!(is_preconditioned(&CorpusRow::from_columns(&[("state", "preconditioned")])));
+        assert!(!is_preconditioned(&CorpusRow::from_columns(&[("state", "fresh")])));
+        assert!(is_of_a_system_drive(&CorpusRow::from_columns(&[("tool", "resctl-bench 2")])));
+        assert!(!is_of_a_system_drive(&CorpusRow::from_columns(&[("tool", "fio")])));
     }
 }

@@ -22,9 +22,7 @@ pub struct PredictionErrors {
 /// The figures in a row of a table. Percentages refer to the rows of its class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
-    /// Number of rows.
     pub rows: usize,
-    /// Errors of the model.
     pub model: PredictionErrors,
     /// Errors of the rule of thumb.
     pub rule: PredictionErrors,
@@ -59,7 +57,7 @@ pub enum Nearness {
 
 impl PredictionErrors {
     /// Returns the errors of pairs of a prediction and a measurement.
-    pub fn of(pairs: &[(f64, f64)]) -> Self {
+    pub fn from_pairs(pairs: &[(f64, f64)]) -> Self {
         let errors = pairs.iter().map(|(predicted, measured)| (predicted / measured - 1.0).abs());
         let (median, mean) = median_and_mean(errors.collect());
         let logs: f64 = pairs.iter().map(|(one, two)| (one.max(1e-9) / two).ln().abs()).sum();
@@ -73,7 +71,7 @@ impl PredictionErrors {
 
 impl Nearness {
     /// Compares the two predictions for a row.
-    pub fn of(comparison: &PredictedMeasurement) -> Self {
+    pub fn compare(comparison: &PredictedMeasurement) -> Self {
         let off = |value: f64| (value.max(1e-9) / comparison.published).ln().abs();
         let apart = (comparison.predicted.max(1e-9) / comparison.rule).ln().abs();
         match off(comparison.predicted).total_cmp(&off(comparison.rule)) {
@@ -85,16 +83,15 @@ impl Nearness {
 }
 
 impl Score {
-    /// Returns the score of `rows`.
-    pub fn of(rows: &[&PredictedMeasurement]) -> Self {
+    pub fn from_rows(rows: &[&PredictedMeasurement]) -> Self {
         let errors = |of: fn(&PredictedMeasurement) -> f64| {
             let pairs: Vec<(f64, f64)> =
                 rows.iter().map(|comparison| (of(comparison), comparison.published)).collect();
-            PredictionErrors::of(&pairs)
+            PredictionErrors::from_pairs(&pairs)
         };
         let standing = |wanted: Nearness| {
             percent(
-                rows.iter().filter(|comparison| Nearness::of(comparison) == wanted).count(),
+                rows.iter().filter(|comparison| Nearness::compare(comparison) == wanted).count(),
                 rows.len(),
             )
         };

@@ -48,7 +48,8 @@ fn documents_show_the_saved_figures() {
 
 #[test]
 fn saved_figures_are_written_as_the_program_writes_them() {
-    let (published, grids) = (read(project(), PUBLISHED), read(project(), GRIDS));
+    let published = read(project(), PUBLISHED);
+    let grids = read(project(), GRIDS);
     assert_eq!(PublishedFigures::parse(&published).unwrap().text(), published);
     assert_eq!(GridFigures::parse(&grids).unwrap().text(), grids);
 }
@@ -57,7 +58,8 @@ fn saved_figures_are_written_as_the_program_writes_them() {
 fn a_changed_document_is_an_error_with_its_line_and_rendering_restores_it() {
     let folder = copied();
     let root = folder.path();
-    let (marker, original) = ("<!-- validate:published -->\n", read(root, PUBLISHED_PAGE));
+    let marker = "<!-- validate:published -->\n";
+    let original = read(root, PUBLISHED_PAGE);
     let (_, table) = original.split_once(marker).unwrap();
     let line = original[..original.len() - table.len()].lines().count() + 3;
     let row = table.lines().nth(2).unwrap();

@@ -33,7 +33,7 @@ fn four() -> Vec<GridCell> {
 
 #[test]
 fn scores_are_those_computed_by_hand() {
-    let score = GridScore::of(&four());
+    let score = GridScore::from_cells(&four());
     assert_eq!(score.cells, 4);
     let near = |one: f64, other: f64| assert!((one - other).abs() < 1e-9, "{one}, {other}");
     near(score.model_median_percent, 20.0);
@@ -67,7 +67,7 @@ fn kinds_follow_from_their_cells() {
 
 #[test]
 fn no_cells_have_a_score_of_zero() {
-    let score = GridScore::of(&[]);
+    let score = GridScore::from_cells(&[]);
     assert_eq!((score.cells, score.model_median_percent, score.coverage_percent), (0, 0.0, 0.0));
     assert!(!report::grid_line(&score).contains("NaN"));
 }

@@ -19,7 +19,7 @@ fn corpus() -> Corpus {
 #[test]
 fn nine_of_ten_rows_are_predicted_and_the_other_has_a_reason() {
     let corpus = corpus();
-    let predictions = Predictions::of(&corpus, None, false).unwrap();
+    let predictions = Predictions::predict(&corpus, None, false).unwrap();
     let skipped = ["T10: its test is not stated"];
     assert_eq!(predictions.skipped, skipped);
     assert_eq!(predictions.comparisons.len(), 9);
@@ -58,7 +58,7 @@ fn nine_of_ten_rows_are_predicted_and_the_other_has_a_reason() {
 fn an_interval_lies_around_its_prediction() {
     let mut corpus = corpus();
     corpus.rows.truncate(1);
-    let predictions = Predictions::of(&corpus, None, true).unwrap();
+    let predictions = Predictions::predict(&corpus, None, true).unwrap();
     let interval = predictions.comparisons[0].interval.clone().unwrap();
     assert!(interval.low <= 1.0 && interval.high >= 1.0, "{interval:?}");
 }

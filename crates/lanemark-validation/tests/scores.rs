@@ -35,48 +35,48 @@ fn ten() -> Vec<PredictedMeasurement> {
     PREDICTED.iter().enumerate().map(one).collect()
 }
 
-fn near(one: f64, other: f64) {
+fn assert_near(one: f64, other: f64) {
     assert!((one - other).abs() < 1e-9, "{one} and {other}");
 }
 
 #[test]
 fn errors_are_those_computed_by_hand() {
     let rows = ten();
-    let score = Score::of(&rows.iter().collect::<Vec<_>>());
+    let score = Score::from_rows(&rows.iter().collect::<Vec<_>>());
     assert_eq!(score.rows, 10);
     // The sorted errors are 0, 0, 0, 10, 10, 20, 20, 50, 50 and 100. The sixth error is the upper of the two middle
     // values.
-    near(score.model.median_percent, 20.0);
-    near(score.model.mean_percent, 26.0);
+    assert_near(score.model.median_percent, 20.0);
+    assert_near(score.model.mean_percent, 26.0);
     // 1.1 / 0.9 * 1.2 / 0.8 * 1.5 / 0.5 * 2 = 11.
-    near(score.model.factor, 11f64.powf(0.1));
+    assert_near(score.model.factor, 11f64.powf(0.1));
     // 1.1 * 0.9 * 1.2 * 0.8 * 1.5 * 0.5 * 2 = 1.4256.
-    near(score.bias.unwrap(), 1.4256f64.powf(0.1));
-    near(score.rule.median_percent, 10.0);
-    near(score.rule.mean_percent, 10.0);
-    near(score.rule.factor, 1.1);
-    near(score.limits.factor, 2.0);
+    assert_near(score.bias.unwrap(), 1.4256f64.powf(0.1));
+    assert_near(score.rule.median_percent, 10.0);
+    assert_near(score.rule.mean_percent, 10.0);
+    assert_near(score.rule.factor, 1.1);
+    assert_near(score.limits.factor, 2.0);
 }
 
 #[test]
 fn shares_and_coverage_are_those_computed_by_hand() {
     let rows = ten();
-    let score = Score::of(&rows.iter().collect::<Vec<_>>());
+    let score = Score::from_rows(&rows.iter().collect::<Vec<_>>());
     // The model is exact for three rows, and equal to the rule for one row.
-    near(score.nearer_percent, 30.0);
-    near(score.tied_percent, 10.0);
-    near(score.rule_nearer_percent, 60.0);
+    assert_near(score.nearer_percent, 30.0);
+    assert_near(score.tied_percent, 10.0);
+    assert_near(score.rule_nearer_percent, 60.0);
     // These are the first five of the eight rows with an interval. The upper bound of the interval is 100 / 80, and the
     // interval includes its bounds.
-    near(score.coverage_percent.unwrap(), 62.5);
-    near(score.width.unwrap(), 1.5625);
+    assert_near(score.coverage_percent.unwrap(), 62.5);
+    assert_near(score.width.unwrap(), 1.5625);
 }
 
 #[test]
 fn a_tie_is_a_difference_of_less_than_one_percent() {
     let standing = |predicted: f64| {
         let one = PredictedMeasurement { predicted, ..ten().swap_remove(0) };
-        Nearness::of(&one)
+        Nearness::compare(&one)
     };
     assert_eq!(standing(110.0 * 0.0099f64.exp()), Nearness::Tied);
     assert_eq!(standing(110.0 * 0.0101f64.exp()), Nearness::RuleNearer);
@@ -86,7 +86,7 @@ fn a_tie_is_a_difference_of_less_than_one_percent() {
 
 #[test]
 fn no_rows_have_no_errors_and_no_figure_that_is_not_a_number() {
-    let score = Score::of(&[]);
+    let score = Score::from_rows(&[]);
     assert_eq!(
         score.model,
         PredictionErrors { median_percent: 0.0, mean_percent: 0.0, factor: 1.0 }

@@ -27,7 +27,6 @@ pub(super) struct VerdictCounts<'a> {
     unflushed: VerdictRanges,
 }
 
-/// The sum of all verdicts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct VerdictSum {
     pub(super) units: UnitCounts,
@@ -46,8 +45,13 @@ struct VerdictRanges {
 impl<'a> VerdictCounts<'a> {
     pub(super) fn new(history: &'a History) -> Self {
         let held = vec![0; history.changes.len()];
-        let (wrong, unflushed) = (VerdictRanges::default(), VerdictRanges::default());
-        Self { history, units: UnitCounts::default(), held, wrong, unflushed }
+        Self {
+            history,
+            units: UnitCounts::default(),
+            held,
+            wrong: VerdictRanges::default(),
+            unflushed: VerdictRanges::default(),
+        }
     }
 
     /// Adds the verdict on the unit with this number; units are passed in order.
@@ -66,8 +70,10 @@ impl<'a> VerdictCounts<'a> {
             UnitVerdict::Unjournalled => units.unjournalled += 1,
             UnitVerdict::Unflushed(newest, found) => {
                 units.unflushed += 1;
-                let (kind, expected) = (DamageKind::Lost, Some(newest));
-                self.unflushed.add(number, UnitDamage { kind, expected, found });
+                self.unflushed.add(
+                    number,
+                    UnitDamage { kind: DamageKind::Lost, expected: Some(newest), found },
+                );
             }
             UnitVerdict::Wrong(wrong) => {
                 units.wrong += 1;

@@ -34,7 +34,6 @@ use lanemark_measure::parts::{OverwritePermission, Target};
 pub struct Check<'a> {
     /// The written target. The target is opened for reading only.
     pub path: &'a Path,
-    /// Path of the journal.
     pub journal: &'a Path,
     /// Event since the run. If it is not stated, a restart of the machine counts as a power cut.
     pub since: Option<InterveningEvent>,
@@ -85,8 +84,10 @@ impl Check<'_> {
         let held = self.held_units(&history)?;
         if held < history.header.units() {
             let unit = u64::from(history.header.unit);
-            let (held, written) = (Bytes(held * unit), Bytes(history.header.units() * unit));
-            warnings.push(VerifyWarning::TargetShort { held, written });
+            warnings.push(VerifyWarning::TargetShort {
+                held: Bytes(held * unit),
+                written: Bytes(history.header.units() * unit),
+            });
         }
         let whole = self.read(&history, held, on, &mut |number, bytes| {
             let verdict = match bytes {
@@ -126,9 +127,10 @@ impl Check<'_> {
         let mut options = File::options();
         let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(self.journal);
         let file = file.map_err(to_error)?;
-        match file.metadata().map_err(to_error)?.is_file() {
-            true => Ok(file),
-            false => Err(VerifyError::NoJournal { path: self.journal.to_owned() }),
+        if file.metadata().map_err(to_error)?.is_file() {
+            Ok(file)
+        } else {
+            Err(VerifyError::NoJournal { path: self.journal.to_owned() })
         }
     }
 
@@ -212,7 +214,9 @@ impl Check<'_> {
         let pieces = held.div_ceil(FILL_UNITS);
         let slot_of = |piece: u64| (piece % u64::from(depth)) as u32;
         let mut slots = vec![UnitRead::default(); depth as usize];
-        let (mut submitted, mut taken, mut reported_at) = (0, 0, Instant::now());
+        let mut submitted = 0;
+        let mut taken = 0;
+        let mut reported_at = Instant::now();
         while taken < pieces {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(false);
@@ -236,8 +240,12 @@ impl Check<'_> {
                 let first = (taken * FILL_UNITS) as u32;
                 if whole.failed {
                     for (number, start) in (first..).zip((0..whole.length).step_by(unit)) {
-                        let (done, length) = (start, start + unit as u32);
-                        slots[slot as usize] = UnitRead { done, length, failed: false, ..whole };
+                        slots[slot as usize] = UnitRead {
+                            done: start,
+                            length: start + unit as u32,
+                            failed: false,
+                            ..whole
+                        };
                         engine.push(slot, slots[slot as usize].left());
                         while !slots[slot as usize].is_over() {
                             let waited = engine.submit_and_wait(Some(POLL_NS));
@@ -282,8 +290,9 @@ impl Check<'_> {
 
     /// Returns the number of bytes that a completion reports as read.
     fn moved(&self, piece: &UnitRead, result: i32) -> Result<u32, MeasureError> {
-        let (path, operation, offset) =
-            (self.path.to_owned(), Operation::Read, Bytes(piece.offset));
+        let path = self.path.to_owned();
+        let operation = Operation::Read;
+        let offset = Bytes(piece.offset);
         match u32::try_from(result) {
             Ok(0) => Err(MeasureError::Ended { path, operation, offset }),
             Ok(moved) => Ok(moved),
@@ -401,7 +410,8 @@ mod tests {
 
     #[test]
     fn unreadable_units_are_distinguished_from_their_neighbours() {
-        let (unit, units) = (512, 3 * FILL_UNITS + 7);
+        let unit = 512;
+        let units = 3 * FILL_UNITS + 7;
         let header = Header {
             run: 1,
             unit,
@@ -422,9 +432,16 @@ mod tests {
             ready: Vec::new(),
         };
         let stop = AtomicBool::new(false);
-        let (path, journal, kind) = (Path::new("t"), Path::new("j"), EngineKind::Null);
-        let check = Check { path, journal, since: None, engine: kind, stop: &stop };
-        let (mut next, mut failed) = (0, Vec::new());
+        let kind = EngineKind::Null;
+        let check = Check {
+            path: Path::new("t"),
+            journal: Path::new("j"),
+            since: None,
+            engine: kind,
+            stop: &stop,
+        };
+        let mut next = 0;
+        let mut failed = Vec::new();
         let whole = check.read_with_engine(
             engine,
             FILL_DEPTH,

@@ -18,7 +18,6 @@ pub(super) struct InFlightWrite {
     left: Vec<usize>,
 }
 
-/// A version of a sector.
 #[derive(Clone, Debug)]
 pub(super) struct SectorVersion {
     /// Generation of the change that wrote the version; zero for the initial content.

@@ -14,14 +14,10 @@ pub enum VerifyError {
     Target(#[from] MeasureError),
     /// The workload does not contain a test that writes.
     #[error("workload `{workload}` does not write, so there is nothing to verify")]
-    NothingWritten {
-        /// Id of the workload.
-        workload: String,
-    },
+    NothingWritten { workload: String },
     /// The journal could not be used.
     #[error("{}: the journal can't be {action}: {source}", path.display())]
     Journal {
-        /// Path of the journal.
         path: PathBuf,
         /// Action that was tried.
         action: &'static str,
@@ -30,23 +26,16 @@ pub enum VerifyError {
     },
     /// A journal is never overwritten.
     #[error("{} exists, and a journal never replaces another file", path.display())]
-    JournalExists {
-        /// Path of the journal.
-        path: PathBuf,
-    },
+    JournalExists { path: PathBuf },
     /// The file is not a journal, or its header was never written.
     #[error("{} is not a journal of `lanemark verify write`", path.display())]
-    NoJournal {
-        /// Path of the journal.
-        path: PathBuf,
-    },
+    NoJournal { path: PathBuf },
     /// The journal itself is damaged in a form that neither a kill nor a power cut explains.
     #[error(
         "{}: the journal is damaged at record {record}, so it cannot be used for a check",
         path.display()
     )]
     JournalDamaged {
-        /// Path of the journal.
         path: PathBuf,
         /// The first invalid record.
         record: u64,

@@ -42,7 +42,6 @@ impl Change {
     }
 }
 
-/// The changes of a run.
 #[derive(Debug)]
 pub(super) struct History {
     pub(super) header: Header,
@@ -59,7 +58,6 @@ pub(super) struct History {
     pub(super) tail_missing: bool,
 }
 
-/// A history while it is read.
 pub(super) struct HistoryReader<'a> {
     history: History,
     path: &'a Path,
@@ -142,7 +140,8 @@ impl<'a> HistoryReader<'a> {
     pub(super) fn finish(self, tail_missing: bool) -> History {
         let mut history = self.history;
         history.tail_missing = tail_missing && !history.ended;
-        let (from, unit) = (history.header.from, u64::from(history.header.unit));
+        let from = history.header.from;
+        let unit = u64::from(history.header.unit);
         let mut touches = Vec::new();
         for (number, change) in (0u32..).zip(&history.changes) {
             let first = ((change.offset - from) / unit) as u32;

@@ -27,7 +27,6 @@ use super::unit::{SECTOR, UNIT_MAX};
 const HEADER: usize = 2 * RECORD;
 const MARK: [u8; 8] = *b"LNMKJRN1";
 
-/// The header of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) run: u64,
@@ -194,11 +193,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct JournalEnd {
     /// Bytes after the last record.
     pub(super) tail: u64,
-    /// Number of records.
     pub(super) records: u64,
 }
 
-/// Reads the header of a journal.
 pub(super) fn read_header(from: &mut impl Read, path: &Path) -> Result<Header, VerifyError> {
     let mut bytes = [0; HEADER];
     match from.read_exact(&mut bytes) {
@@ -221,7 +218,9 @@ pub(super) fn read_records(
     take: &mut dyn FnMut(u64, Record) -> Result<(), VerifyError>,
 ) -> Result<JournalEnd, VerifyError> {
     let mut from = BufReader::with_capacity(1 << 16, from);
-    let (mut number, mut bad, mut tail) = (0, None, 0);
+    let mut number = 0;
+    let mut bad = None;
+    let mut tail = 0;
     let mut bytes = [0; RECORD];
     loop {
         let length = fill(&mut from, &mut bytes)
@@ -240,8 +239,10 @@ pub(super) fn read_records(
             (Some((_, synced)), Some(hole)) => {
                 let damaged = if header.sync { synced > hole } else { !cut };
                 if damaged {
-                    let (path, record) = (path.to_owned(), hole);
-                    return Err(VerifyError::JournalDamaged { path, record });
+                    return Err(VerifyError::JournalDamaged {
+                        path: path.to_owned(),
+                        record: hole,
+                    });
                 }
             }
             (None, Some(_)) => {}

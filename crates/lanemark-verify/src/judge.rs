@@ -22,7 +22,6 @@ use lanemark_schema::units::Bytes;
 use super::history::{Change, History};
 use super::unit::{SECTOR, Stamp};
 
-/// The verdict on a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnitVerdict {
     /// The unit contains allowed data: only data of the change with this number, or sectors of several changes.
@@ -33,11 +32,9 @@ pub(super) enum UnitVerdict {
     Unflushed(u32, FoundData),
     /// The unit contains a change whose record was in the lost end of the journal.
     Unjournalled,
-    /// The unit is damaged.
     Wrong(UnitDamage),
 }
 
-/// The damage to a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UnitDamage {
     pub(super) kind: DamageKind,
@@ -75,9 +72,10 @@ impl Judge<'_> {
     /// Judges the unit with this number, which cannot be read. The unit is damaged unless no change was required.
     pub(super) fn unreadable(&self, number: u32) -> UnitVerdict {
         let unit = JudgedUnit { judge: self, number, offset: 0, bytes: &[] };
-        match unit.firm().allows_former() {
-            true => unit.unflushed(FoundData::Error),
-            false => unit.wrong(DamageKind::Unreadable, FoundData::Error),
+        if unit.firm().allows_former() {
+            unit.unflushed(FoundData::Error)
+        } else {
+            unit.wrong(DamageKind::Unreadable, FoundData::Error)
         }
     }
 
@@ -99,10 +97,13 @@ impl Judge<'_> {
         let unit = JudgedUnit { judge: self, number, offset, bytes };
         match Stamp::read(bytes) {
             Some(stamp) if stamp.run != header.run => unit.foreign(stamp),
-            Some(stamp) if stamp.offset != offset => {
-                let (offset_bytes, generation) = (Bytes(stamp.offset), stamp.generation);
-                unit.wrong(DamageKind::Misplaced, FoundData::Elsewhere { offset_bytes, generation })
-            }
+            Some(stamp) if stamp.offset != offset => unit.wrong(
+                DamageKind::Misplaced,
+                FoundData::Elsewhere {
+                    offset_bytes: Bytes(stamp.offset),
+                    generation: stamp.generation,
+                },
+            ),
             Some(stamp) => unit.stamped(stamp),
             None if bytes.iter().all(|&byte| byte == 0) => unit.zeros(),
             None => unit.by_sectors(),
@@ -135,11 +136,12 @@ impl<'a> JudgedUnit<'a> {
 
     /// Returns the newest change whose data must be present in every case.
     fn firm(&self) -> RequiredChange<'a> {
-        match self.judge.volatile {
-            false => self.acknowledged(),
-            true => RequiredChange {
+        if self.judge.volatile {
+            RequiredChange {
                 newest: self.changes().rev().find(|(_, change)| self.history().is_durable(change)),
-            },
+            }
+        } else {
+            self.acknowledged()
         }
     }
 
@@ -171,9 +173,10 @@ impl<'a> JudgedUnit<'a> {
         let Some((number, change)) = self.changes().find(|(_, change)| is_stamped_change(change))
         else {
             let later = stamp.generation > self.history().generation_last;
-            return match later && self.history().tail_missing {
-                true => UnitVerdict::Unjournalled,
-                false => self.wrong(DamageKind::Unrecorded, found),
+            return if later && self.history().tail_missing {
+                UnitVerdict::Unjournalled
+            } else {
+                self.wrong(DamageKind::Unrecorded, found)
             };
         };
         if (stamp.place, stamp.length) != ((self.offset - change.offset) as u32, change.length) {
@@ -191,7 +194,9 @@ impl<'a> JudgedUnit<'a> {
 
     fn zeros(&self) -> UnitVerdict {
         let mut trims = self.changes().rev().filter(|(_, change)| change.trim);
-        let (acknowledged, firm, previous) = (self.acknowledged(), self.firm(), self.previous());
+        let acknowledged = self.acknowledged();
+        let firm = self.firm();
+        let previous = self.previous();
         let allowed_trim =
             |bar: &RequiredChange<'_>| trims.clone().find(|(_, change)| bar.allows(change));
         if let Some((number, _)) = allowed_trim(&acknowledged) {
@@ -221,7 +226,8 @@ impl<'a> JudgedUnit<'a> {
     /// Judges an incomplete unit: each sector must come from an allowed change.
     fn by_sectors(&self) -> UnitVerdict {
         let sectors = self.bytes.len() / SECTOR;
-        let (acknowledged, firm) = (self.acknowledged(), self.firm());
+        let acknowledged = self.acknowledged();
+        let firm = self.firm();
         let newest = firm.newest.map(|(number, _)| number);
         // Whether each sector is allowed, is allowed if unflushed changes may be missing, and is known.
         let mut known = vec![[false; 3]; sectors];

@@ -57,7 +57,6 @@ pub(super) struct LoadThread<'a, E> {
     records: Vec<Record>,
 }
 
-/// The request of a slot.
 #[derive(Clone, Copy)]
 struct RequestSlot {
     access: Access,
@@ -86,7 +85,8 @@ impl<'a, E: Engine> LoadThread<'a, E> {
         mut self,
         source: &mut dyn FnMut() -> Option<Access>,
     ) -> Result<(), VerifyError> {
-        let (mut more, mut failed) = (true, None);
+        let mut more = true;
+        let mut failed = None;
         loop {
             more &= failed.is_none() && !self.shared.abort.load(Ordering::Relaxed);
             while more && self.prepared.len() < BATCH {
@@ -119,9 +119,10 @@ impl<'a, E: Engine> LoadThread<'a, E> {
                 failed = None;
                 continue;
             }
-            let submitted = match more && !self.free.is_empty() {
-                true => self.engine.submit(),
-                false => self.engine.submit_and_wait(Some(POLL_NS)),
+            let submitted = if more && !self.free.is_empty() {
+                self.engine.submit()
+            } else {
+                self.engine.submit_and_wait(Some(POLL_NS))
             };
             submitted.map_err(|source| self.engine_error(source))?;
             if let Err(error) = self.reap() {
@@ -141,8 +142,7 @@ impl<'a, E: Engine> LoadThread<'a, E> {
         let generation = kind.map_or(0, |_| self.shared.generation.fetch_add(1, Ordering::Relaxed));
         if access.operation == Operation::Write {
             let buffer = &mut self.engine.buffer_mut(slot)[..access.length.get() as usize];
-            let (unit, run) = (self.shared.unit, self.shared.run);
-            stamp_write(buffer, unit, run, access.offset.get(), generation);
+            stamp_write(buffer, self.shared.unit, self.shared.run, access.offset.get(), generation);
         }
         self.slots[slot as usize] = RequestSlot { access, generation, done: 0 };
         if let Some(kind) = kind {
@@ -200,7 +200,8 @@ impl<'a, E: Engine> LoadThread<'a, E> {
     }
 
     fn count(&self, slot: u32) {
-        let (counts, access) = (&self.shared.counts, self.slots[slot as usize].access);
+        let counts = &self.shared.counts;
+        let access = self.slots[slot as usize].access;
         let counter = match access.operation {
             Operation::Read => &counts.reads,
             Operation::Write => &counts.writes,

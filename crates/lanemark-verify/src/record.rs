@@ -7,7 +7,6 @@
 /// Size of a record, in bytes.
 pub(super) const RECORD: usize = 48;
 
-/// The kind of a journal record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordKind {
     /// A write is about to be requested.
@@ -26,7 +25,6 @@ pub(super) enum RecordKind {
     End,
 }
 
-/// A journal record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) kind: RecordKind,

@@ -25,13 +25,11 @@ const MULTIPLIER: u64 = 0xbf58_476d_1ce4_e5b9;
 pub(super) struct Stamp {
     /// Number of the run that wrote the unit.
     pub(super) run: u64,
-    /// Offset of the unit on the target.
     pub(super) offset: u64,
     /// Generation of the write, which is its number in the run.
     pub(super) generation: u64,
     /// Distance of the unit from the start of the write.
     pub(super) place: u32,
-    /// Length of the write.
     pub(super) length: u32,
 }
 

@@ -61,7 +61,6 @@ pub struct Verification<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// The progress of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyProgress {
     /// Whether the target is still being filled before the writes of the workload.
@@ -86,8 +85,9 @@ impl Verification<'_> {
     ) -> Result<VerificationWrites, VerifyError> {
         let (workload, left_out) = self.changing()?;
         if self.path.is_dir() {
-            let (path, kind) = (self.path.to_owned(), "folder");
-            return Err(MeasureError::WrongKind { path, kind }.into());
+            return Err(
+                MeasureError::WrongKind { path: self.path.to_owned(), kind: "folder" }.into()
+            );
         }
         let allowed = OverwritePermission { overwrite: self.overwrite, offered: self.offered };
         let mut target = Target::open(self.path, &workload, allowed, self.buffered)?;
@@ -111,21 +111,21 @@ impl Verification<'_> {
         let begun = Instant::now();
         let mut complete = filled;
         if filled {
-            for turn in SamplePlan::of(&workload, self.seed).turns {
-                let (tests, first) = (&workload.tests[turn.tests()], turn.first as u32);
+            for turn in SamplePlan::for_workload(&workload, self.seed).turns {
+                let tests = &workload.tests[turn.tests()];
+                let first = turn.first as u32;
                 complete &= self.tests(&target, &shared, tests, first, turn.repeat, on)?;
             }
         }
         let elapsed = Duration::from_nanoseconds(begun.elapsed().as_nanos() as u64);
         self.flush(&target, &shared)?;
         let at_ns = shared.begun.elapsed().as_nanos() as u64;
-        let (generation, offset, length, thread) = (0, 0, 0, 0);
         journal.append(&[Record {
             kind: RecordKind::End,
-            generation,
-            offset,
-            length,
-            thread,
+            generation: 0,
+            offset: 0,
+            length: 0,
+            thread: 0,
             at_ns,
         }])?;
         journal.finish()?;
@@ -210,7 +210,8 @@ impl Verification<'_> {
                 on(VerifyProgress { filling: true, done: Bytes(at - header.from), total });
             }
             let length = step.min(header.to - at);
-            let (operation, offset) = (Operation::Write, Bytes(at));
+            let operation = Operation::Write;
+            let offset = Bytes(at);
             at += length;
             Some(Access { operation, offset, length: Bytes(length) })
         })?;
@@ -347,7 +348,7 @@ impl Verification<'_> {
         journal: &Journal,
         left_out: Vec<String>,
     ) -> Vec<VerifyWarning> {
-        let device = TargetLocation::of(journal.file()).block_device;
+        let device = TargetLocation::find(journal.file()).block_device;
         let same = device.filter(|device| target.block_device.as_ref() == Some(device));
         let same = same.map(|device| VerifyWarning::JournalOnTarget { device });
         let cached = target.page_cache.clone().map(|reason| VerifyWarning::PageCache { reason });
@@ -416,7 +417,8 @@ mod tests {
 
     #[test]
     fn a_workload_without_changes_is_refused_and_others_keep_their_changes() {
-        let (stop, nowhere) = (AtomicBool::new(false), Path::new("/nowhere"));
+        let stop = AtomicBool::new(false);
+        let nowhere = Path::new("/nowhere");
         let changing = |tests: Vec<Test>, repeats: u32| {
             let workload = Workload {
                 faults: Vec::new(),

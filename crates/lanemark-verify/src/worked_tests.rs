@@ -187,9 +187,13 @@ fn every_content_of_a_unit_has_its_verdict() {
     use FoundData::{Changed, Elsewhere, Generation, Sectors, Unknown, Zeros};
     use UnitVerdict::{Intact, Unflushed, Unjudged};
     let history = history(&records(), false);
-    let (first, second, third) = (own(1, 0, 0, 2), own(2, 0, 0, 1), own(4, 0, 0, 1));
-    let (other, durable) = (own(1, 1, 0, 2), own(7, 5, 5, 1));
-    let (zeros, noise) = (vec![0; UNIT as usize], vec![0x5a; UNIT as usize]);
+    let first = own(1, 0, 0, 2);
+    let second = own(2, 0, 0, 1);
+    let third = own(4, 0, 0, 1);
+    let other = own(1, 1, 0, 2);
+    let durable = own(7, 5, 5, 1);
+    let zeros = vec![0; UNIT as usize];
+    let noise = vec![0x5a; UNIT as usize];
     let elsewhere = Elsewhere { offset_bytes: Bytes(FROM), generation: 4 };
     // Each case is a unit, its content, the verdict if caches keep their content, and the verdict if they may lose it.
     for (unit, content, kept, lost) in [
@@ -517,7 +521,8 @@ fn a_journal_ends_at_its_first_invalid_record() {
             false,
             &mut |_, _| Ok(()),
         );
-        let (records, tail) = (length / RECORD, length % RECORD);
+        let records = length / RECORD;
+        let tail = length % RECORD;
         let wanted = JournalEnd { tail: tail as u64, records: records as u64 };
         assert_eq!(end.unwrap(), wanted, "{length} bytes");
     }

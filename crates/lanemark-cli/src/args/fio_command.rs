@@ -20,10 +20,11 @@ impl FioCommandArgs {
             [whole] => whole.clone(),
             words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
         };
-        match fio::is_command(&text) {
-            true => Ok(text),
-            false => Err(Failure::input(format!("`{text}` is not a fio command line"))
-                .hint("write -- fio --rw=randread --bs=4k, or name a workload")),
+        if fio::is_command(&text) {
+            Ok(text)
+        } else {
+            Err(Failure::input(format!("`{text}` is not a fio command line"))
+                .hint("write -- fio --rw=randread --bs=4k, or name a workload"))
         }
     }
 }
@@ -31,8 +32,9 @@ impl FioCommandArgs {
 /// Quotes a word so that a shell reads it back unchanged.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,%+@".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

@@ -62,10 +62,11 @@ impl HostOption {
 
     /// Returns a system, `DRIVE@PLATFORM:PORT`, with the host from the option.
     pub(crate) fn of_system(&self, system: &str) -> Result<String, Failure> {
-        match system.contains('@') {
-            true => self.of_port(system),
+        if system.contains('@') {
+            self.of_port(system)
+        } else {
             // The system's own error is clearer.
-            false => Ok(system.to_owned()),
+            Ok(system.to_owned())
         }
     }
 

@@ -55,7 +55,7 @@ pub(crate) enum Interface {
 
 impl Interface {
     /// Returns the interface of a drive's protocol.
-    pub(crate) fn of(protocol: ProtocolKind) -> Self {
+    pub(crate) fn from_protocol(protocol: ProtocolKind) -> Self {
         match protocol {
             ProtocolKind::Nvme => Self::Nvme,
             ProtocolKind::SasHba => Self::Sas,
@@ -99,8 +99,9 @@ fn years(text: &str) -> Result<RangeInclusive<u16>, String> {
     let ends = year(from)
         .zip(year(to))
         .ok_or("expected a year such as 2015, or a range such as 2012..2018")?;
-    match ends.0 <= ends.1 {
-        true => Ok(ends.0..=ends.1),
-        false => Err("the first year is after the last year".to_owned()),
+    if ends.0 <= ends.1 {
+        Ok(ends.0..=ends.1)
+    } else {
+        Err("the first year is after the last year".to_owned())
     }
 }

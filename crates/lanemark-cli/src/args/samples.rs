@@ -49,10 +49,8 @@ impl SamplesCopyArgs {
 
     /// Returns the destination folder; an empty path is the current folder.
     pub(crate) fn folder(&self) -> PathBuf {
-        let given = match self.all {
-            true => self.name.as_ref().map(PathBuf::from),
-            false => self.folder.clone(),
-        };
+        let given =
+            if self.all { self.name.as_ref().map(PathBuf::from) } else { self.folder.clone() };
         given.unwrap_or_default()
     }
 }

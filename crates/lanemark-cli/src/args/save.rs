@@ -30,9 +30,6 @@ pub(crate) struct NameArgs {
 impl SaveArgs {
     /// Returns the location for the result.
     pub(crate) fn destination(&self) -> Destination<'_> {
-        match self.no_save {
-            true => Destination::Nowhere,
-            false => Destination::of(self.out.as_deref()),
-        }
+        if self.no_save { Destination::Nowhere } else { Destination::from_out(self.out.as_deref()) }
     }
 }

@@ -61,9 +61,10 @@ pub(super) fn show(
     let library = library::open(&args.library)?;
     let found: Vec<MatchedDrive<'_>> =
         listed.iter().map(|drive| match_drive(&library, drive)).collect();
-    match args.json {
-        true => output::print_json(&found)?,
-        false => output::print(&found.iter().map(block).collect::<Vec<_>>().join("\n"))?,
+    if args.json {
+        output::print_json(&found)?;
+    } else {
+        output::print(&found.iter().map(block).collect::<Vec<_>>().join("\n"))?;
     }
     Ok(Some(CommandOutcome::Done))
 }

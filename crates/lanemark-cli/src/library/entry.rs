@@ -26,7 +26,6 @@ pub(crate) struct PlatformEntry {
     pub(crate) values: Vec<ValueRecord>,
 }
 
-/// A port of a platform.
 #[derive(Serialize)]
 pub(crate) struct Port {
     name: String,
@@ -57,19 +56,21 @@ impl PlatformEntry {
         name: &str,
         settings: &[(ParameterOverride, Location)],
     ) -> Result<Self, LabError> {
-        let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
+        let ledger = Ledger::default();
+        let mut overrides = Overrides::default();
         for (setting, location) in settings {
             overrides.set(&setting.parameter, &setting.value, location.clone());
         }
         let file = library.open(LibraryKind::Platform, name)?;
         let platform = Platform::read(&file, Context { ledger: &ledger, overrides: &overrides })?;
         overrides.check_used(&ledger)?;
-        Ok(Self::of(&platform, ledger.records()))
+        Ok(Self::from_platform(&platform, ledger.records()))
     }
 
-    fn of(platform: &Platform, values: Vec<ValueRecord>) -> Self {
+    fn from_platform(platform: &Platform, values: Vec<ValueRecord>) -> Self {
         let topology = path::platform_tree(platform);
-        let (mut seen, mut links) = (BTreeSet::new(), Vec::new());
+        let mut seen = BTreeSet::new();
+        let mut links = Vec::new();
         for link in platform.ports.iter().flat_map(|port| &port.behind) {
             if seen.insert(&link.name) {
                 links.push(Link {
@@ -102,7 +103,6 @@ impl PlatformEntry {
         }
     }
 
-    /// Returns the links for display.
     pub(crate) fn shown_links(&self) -> Vec<PlatformLink> {
         let link_json = |link: &Link| PlatformLink {
             name: link.name.clone(),
@@ -114,7 +114,6 @@ impl PlatformEntry {
         self.links.iter().map(link_json).collect()
     }
 
-    /// Returns the ports for display.
     pub(crate) fn shown_ports(&self) -> Vec<PlatformPort> {
         let port_json = |port: &Port| PlatformPort {
             name: port.name.clone(),

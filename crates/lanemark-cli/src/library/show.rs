@@ -13,7 +13,6 @@ use super::{KINDS, ListedDrive, PlatformEntry, media};
 use crate::failure::Failure;
 use crate::output;
 
-/// An entry, for output as JSON.
 #[derive(Serialize)]
 struct EntryJson<T> {
     kind: &'static str,
@@ -24,7 +23,6 @@ struct EntryJson<T> {
     values: Vec<ValueJson>,
 }
 
-/// A drive, for output as JSON.
 #[derive(Serialize)]
 struct DriveJson {
     name: String,
@@ -32,7 +30,6 @@ struct DriveJson {
     listed: ListedDrive,
 }
 
-/// A host, for output as JSON.
 #[derive(Serialize)]
 struct HostJson {
     name: String,
@@ -88,7 +85,7 @@ fn print<T: Serialize>(
     entry: T,
     values: &[ValueRecord],
 ) -> Result<(), Failure> {
-    let values = values.iter().map(ValueJson::of).collect();
+    let values = values.iter().map(ValueJson::from_record).collect();
     output::print_json(&EntryJson { kind, id: id.to_owned(), entry, values })
 }
 
@@ -96,7 +93,12 @@ fn show_drive(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
     let ExplainedDrive { name, values, .. } = rated::explain(library, id)?;
     let entry = catalogue::drive(library, id)?;
     if json {
-        return print("drive", id, DriveJson { name, listed: ListedDrive::of(&entry) }, &values);
+        return print(
+            "drive",
+            id,
+            DriveJson { name, listed: ListedDrive::from_entry(&entry) },
+            &values,
+        );
     }
     let year = entry.year.map_or(String::new(), |year| format!(", {year}"));
     let head = format!("{name}: {}, {}, {}{year}", media(&entry), entry.plug, entry.capacity);
@@ -115,7 +117,8 @@ fn show_platform(library: &Library, id: &str, json: bool) -> Result<(), Failure>
         return print("platform", id, platform, &values);
     }
     let style = output::style();
-    let (links, ports) = (platform.shown_links(), platform.shown_ports());
+    let links = platform.shown_links();
+    let ports = platform.shown_ports();
     let mut text = platform_text(&platform.topology, &links, &ports, &style);
     let values: Vec<DriveValue> = platform.values.iter().map(shown_value).collect();
     text += "\n";

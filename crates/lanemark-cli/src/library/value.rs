@@ -19,14 +19,15 @@ pub(crate) struct ValueJson {
 
 impl ValueJson {
     /// Converts a value and its origin.
-    pub(crate) fn of(record: &ValueRecord) -> Self {
+    pub(crate) fn from_record(record: &ValueRecord) -> Self {
         let (origin, note) = match &record.origin {
             Origin::Sourced(text) => ("sourced", text.clone()),
             Origin::Derived(text) => ("derived", text.clone()),
             Origin::Assumed(text) => ("assumed", text.clone().unwrap_or_default()),
             Origin::Overridden => ("set", String::new()),
         };
-        let (parameter, value) = (record.parameter.clone(), record.text.clone());
+        let parameter = record.parameter.clone();
+        let value = record.text.clone();
         let range_ratios = record.range.map(|range| [range.low, range.high]);
         Self { parameter, value, origin, note, range_ratios }
     }
@@ -74,7 +75,7 @@ mod tests {
             (Origin::Overridden, "set", "", "set"),
         ] {
             let record = record(origin, None);
-            let value = ValueJson::of(&record);
+            let value = ValueJson::from_record(&record);
             assert_eq!((value.origin, value.note.as_str()), (word, note));
             assert_eq!((value.parameter.as_str(), value.value.as_str()), ("drive.read", "50 us"));
             assert_eq!(value.range_ratios, None);
@@ -83,6 +84,6 @@ mod tests {
         }
         let record = record(Origin::Overridden, Some(ValueRange { low: 0.75, high: 1.4 }));
         assert_eq!(shown_value(&record).text, "50 us (-25% to +40%)");
-        assert_eq!(ValueJson::of(&record).range_ratios, Some([0.75, 1.4]));
+        assert_eq!(ValueJson::from_record(&record).range_ratios, Some([0.75, 1.4]));
     }
 }

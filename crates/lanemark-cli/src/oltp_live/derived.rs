@@ -54,7 +54,8 @@ pub(super) fn predict(
 fn in_study_time(mut workload: Workload, scale: f64, processors: f64) -> Workload {
     for test in &mut workload.tests {
         if let LoadKind::Transactions(transactions) = &mut test.asks {
-            let (elsewhere, processor) = (&mut transactions.elsewhere, &mut transactions.processor);
+            let elsewhere = &mut transactions.elsewhere;
+            let processor = &mut transactions.processor;
             *elsewhere = elsewhere.times(1.0 / scale);
             *processor = processor.times(processors / scale);
         }
@@ -94,7 +95,8 @@ mod tests {
             LoadKind::Transactions(transactions) => (**transactions).clone(),
             other => panic!("{other:?}"),
         };
-        let (old, new) = (of(&before), of(&after));
+        let old = of(&before);
+        let new = of(&after);
         assert_eq!(new.elsewhere, Duration::from_microseconds(500));
         assert_eq!(new.processor, Duration::from_microseconds(100));
         let rest = lanemark_schema::workload::TransactionLoad {
@@ -103,7 +105,8 @@ mod tests {
             ..new
         };
         assert_eq!(rest, old);
-        let (old, new) = (&before.tests[0], &after.tests[0]);
+        let old = &before.tests[0];
+        let new = &after.tests[0];
         assert_eq!((new.name.as_str(), new.duration, new.span), ("other", old.duration, old.span));
     }
 }

@@ -53,7 +53,6 @@ pub(super) struct TurnValues {
 
 /// The inputs of these values.
 pub(super) struct TurnCalibration<'s> {
-    /// The requested time scale.
     pub(super) time_scale: Option<f64>,
     pub(super) is_short: bool,
     pub(super) parts: &'s StudyParts,
@@ -79,7 +78,7 @@ impl TurnCalibration<'_> {
             }
             let before = set;
             let Some(outcome) = self.trial(number, &set, progress)? else { return Ok(None) };
-            cost = ProcessorCost::of(&outcome, cores()).ok_or_else(unknown)?;
+            cost = ProcessorCost::from_turn(&outcome, cores()).ok_or_else(unknown)?;
             self.adjust(&mut set, &outcome, cost);
             progress.note(&format!(
                 "trial {number}, at a time scale of {:.2}: a transaction takes {:.1} µs of processor time ({:.1} µs \
@@ -122,7 +121,8 @@ impl TurnCalibration<'_> {
     ) -> Result<Option<(LoadedContents, f64)>, Failure> {
         let wanted = self.reads().filter(|_| !self.is_short);
         // The nearest size with too many reads, and the nearest with too few.
-        let (mut small, mut large) = (None, (loaded.data_mib as f64, 0.0));
+        let mut small = None;
+        let mut large = (loaded.data_mib as f64, 0.0);
         for probe in 1.. {
             let name = format!("{} MiB buffer, without latency", loaded.buffer_mib);
             let turn = self.of_first(
@@ -145,9 +145,10 @@ impl TurnCalibration<'_> {
                 return Ok(Some((loaded, time)));
             }
             let here = (loaded.buffer_mib as f64, reads);
-            match reads > wanted {
-                true => small = Some(here),
-                false => large = here,
+            if reads > wanted {
+                small = Some(here);
+            } else {
+                large = here;
             }
             loaded.buffer_mib = next_size(wanted, small, large);
         }
@@ -251,7 +252,8 @@ fn unknown() -> Failure {
 /// the nearest size with too many reads and the nearest size with too few reads; each size is paired with its reads.
 fn next_size(wanted: f64, small: Option<(f64, f64)>, large: (f64, f64)) -> u64 {
     // If no smaller size is known, half of the larger size is assumed to cause twice the target number of reads.
-    let (least, most) = (small.unwrap_or((large.0 / 2.0, 2.0 * wanted)), large);
+    let least = small.unwrap_or((large.0 / 2.0, 2.0 * wanted));
+    let most = large;
     let share = ((least.1 - wanted) / (least.1 - most.1).max(1e-9)).clamp(0.05, 0.95);
     ((least.0 + share * (most.0 - least.0)).round() as u64).max(1)
 }
@@ -438,7 +440,7 @@ pub(super) mod tests {
 
     fn values(scale: f64, pause_ms: f64) -> TurnValues {
         let pause = Duration::from_secs_f64(pause_ms / 1e3);
-        TurnValues { scale, pause, loaded: LoadedContents::of(64, 300), processor_us: 0.0 }
+        TurnValues { scale, pause, loaded: LoadedContents::with_sizes(64, 300), processor_us: 0.0 }
     }
 
     #[test]
@@ -494,7 +496,7 @@ pub(super) mod tests {
     #[test]
     fn the_first_values_follow_from_the_study_and_the_processor_time() {
         let simulated = published();
-        let loaded = LoadedContents::of(64, 300);
+        let loaded = LoadedContents::with_sizes(64, 300);
         with(Some(7.0), &simulated, |setting| {
             let set = setting.first(loaded, 500.0).unwrap();
             assert_eq!((set.scale, set.processor_us), (7.0, 500.0));

@@ -11,7 +11,6 @@ use crate::failure::Failure;
 /// Counted time of a simulated test in a short run, instead of the test's own time.
 const SHORT: Duration = Duration::from_microseconds(200_000);
 
-/// One system of the study.
 pub(super) struct StudySide {
     pub(super) name: String,
     /// The system and its settings, as arguments of `lanemark serve`.
@@ -35,7 +34,11 @@ pub(super) struct StudyParts {
 
 impl StudyParts {
     /// Reads a study from `file`.
-    pub(super) fn of(study: &Study, file: &str, provenance: &Provenance) -> Result<Self, Failure> {
+    pub(super) fn from_study(
+        study: &Study,
+        file: &str,
+        provenance: &Provenance,
+    ) -> Result<Self, Failure> {
         let fail = |why: &str| Failure::input(format!("{file}: {why}"));
         // Only the names are needed; the study was not run.
         let answer = study.outcome(provenance, []).comparison;
@@ -43,7 +46,8 @@ impl StudyParts {
             fail("the study does not compare systems")
                 .hint("name two systems in [answer], with the keys `compare` and `with`")
         })?;
-        let (base, other) = (answer.base, answer.system);
+        let base = answer.base;
+        let other = answer.system;
         let column = |name: &str| study.systems().position(|(provenance, ..)| provenance == name);
         let side = |name: &str| {
             let at =
@@ -58,7 +62,8 @@ impl StudyParts {
             }
             Ok::<_, Failure>((StudySide { name: name.to_owned(), arguments }, at))
         };
-        let ((first, at), (second, _)) = (side(&base)?, side(&other)?);
+        let (first, at) = side(&base)?;
+        let (second, _) = side(&other)?;
         let (_, system, workload) = study.systems().nth(at).ok_or_else(|| fail("lacks systems"))?;
         let of_database =
             || fail("its tests do not use a database").hint("use a study with transactions");
@@ -87,9 +92,10 @@ impl StudyParts {
             .systems()
             .map(|(name, _, workload)| {
                 let mut workload = workload.clone();
-                match self.sides.iter().any(|side| side.name == name) {
-                    false => workload.tests.clear(),
-                    true => workload.tests.truncate(1),
+                if self.sides.iter().any(|side| side.name == name) {
+                    workload.tests.truncate(1);
+                } else {
+                    workload.tests.clear();
                 }
                 if is_short {
                     workload.repeats = 1;
@@ -115,8 +121,8 @@ impl StudyParts {
             };
             outcome.figures.iter().find(is_published).map(|figure| figure.figure.published)
         };
-        let (rate, busy) =
-            (figure(FigureMetric::Transactions)?, figure(FigureMetric::ProcessorUse)?);
+        let rate = figure(FigureMetric::Transactions)?;
+        let busy = figure(FigureMetric::ProcessorUse)?;
         (rate > 0.0 && busy > 0.0).then_some((rate, busy / 100.0))
     }
 }

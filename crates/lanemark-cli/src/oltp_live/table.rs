@@ -18,7 +18,6 @@ const METRICS: [(FigureMetric, &str); 5] = [
     (FigureMetric::ProcessorUse, "processors busy, %"),
 ];
 
-/// The turns of one system.
 pub(super) struct SystemTurns {
     pub(super) name: String,
     pub(super) label: String,
@@ -35,12 +34,12 @@ impl SystemTurns {
     }
 
     /// Returns the metric over all turns, in its unit.
-    pub(super) fn of(&self, metric: FigureMetric, scale: f64) -> Statistic {
+    pub(super) fn summarise(&self, metric: FigureMetric, scale: f64) -> Statistic {
         let values: Vec<f64> = match metric {
             FigureMetric::ProcessorUse => self.busy.iter().map(|busy| 100.0 * busy).collect(),
             _ => self.samples.iter().filter_map(|sample| value(sample, metric, scale)).collect(),
         };
-        Statistic::of(&values, AverageMethod::Mean)
+        Statistic::from_values(&values, AverageMethod::Mean)
     }
 }
 
@@ -60,7 +59,6 @@ fn value(sample: &Sample, metric: FigureMetric, scale: f64) -> Option<f64> {
     }
 }
 
-/// The inputs of the table.
 pub(super) struct TableInputs<'b> {
     pub(super) outcome: &'b StudyOutcome,
     /// Both systems under the workload of the first system's turns.
@@ -80,7 +78,6 @@ impl TableInputs<'_> {
         Some(figure(self.predicted?, system, metric)?.simulated.value)
     }
 
-    /// Returns the table as text.
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "{:<24}{:>11}{:>11}{:>11}{:>11}\n",
@@ -97,14 +94,18 @@ impl TableInputs<'_> {
                 let check = self.published(&side.name, metric);
                 let published = check.map(|check| check.figure.published);
                 let simulated = check.map(|check| check.simulated.value);
-                let found = side.of(metric, self.scale);
+                let found = side.summarise(metric, self.scale);
                 let measured = (found.count > 0).then_some(found.value);
                 let cell = |value: Option<f64>| {
-                    value.map_or("–".to_owned(), |value| shown(metric, value))
+                    value.map_or("–".to_owned(), |value| format_figure(metric, value))
                 };
                 let spread = match found.count {
                     0 | 1 => String::new(),
-                    _ => format!("  {} to {}", shown(metric, found.min), shown(metric, found.max)),
+                    _ => format!(
+                        "  {} to {}",
+                        format_figure(metric, found.min),
+                        format_figure(metric, found.max)
+                    ),
                 };
                 let predicted = self.predicted(&side.name, metric);
                 let [published, simulated, predicted, measured] =
@@ -121,7 +122,7 @@ impl TableInputs<'_> {
             gain.map_or("–".to_owned(), |gain| format!("{:+.1}%", 100.0 * gain))
         };
         let [published, simulated, predicted, measured] = gains.map(cell);
-        let spread = self.each().map_or_else(String::new, |(least, most)| {
+        let spread = self.ratio_range().map_or_else(String::new, |(least, most)| {
             format!("  {:+.1} to {:+.1}%", 100.0 * (least - 1.0), 100.0 * (most - 1.0))
         });
         let _ = writeln!(text, "{} over {}", self.sides[1].label, self.sides[0].label);
@@ -133,7 +134,7 @@ impl TableInputs<'_> {
         let saved = |ratio: f64| saved(self.nodes, ratio).to_string();
         let [published, simulated, predicted, measured] =
             rates.map(|pair| pair.map_or("–".to_owned(), |(a, b)| saved(b / a)));
-        let spread = self.each().map_or_else(String::new, |(least, most)| {
+        let spread = self.ratio_range().map_or_else(String::new, |(least, most)| {
             format!("  {} to {}", saved(least), saved(most))
         });
         let name = format!("servers saved of {}", self.nodes);
@@ -148,7 +149,7 @@ impl TableInputs<'_> {
     fn rates(&self) -> [Option<(f64, f64)>; 4] {
         let checks = self.sides.map(|side| self.published(&side.name, FigureMetric::Transactions));
         let values_of_both = |of: fn(&FigureCheck) -> f64| Some((of(checks[0]?), of(checks[1]?)));
-        let found = self.sides.map(|side| side.of(FigureMetric::Transactions, self.scale));
+        let found = self.sides.map(|side| side.summarise(FigureMetric::Transactions, self.scale));
         let measured = found.iter().all(|rate| rate.value > 0.0);
         let predicted =
             self.sides.map(|side| self.predicted(&side.name, FigureMetric::Transactions));
@@ -161,7 +162,7 @@ impl TableInputs<'_> {
     }
 
     /// Returns the minimum and the maximum ratio of two successive turns.
-    fn each(&self) -> Option<(f64, f64)> {
+    fn ratio_range(&self) -> Option<(f64, f64)> {
         let rate = |sample: &Sample| Some(sample.transactions.as_ref()?.per_minute);
         let [first, second] = self.sides.map(|side| &side.samples);
         let ratios: Vec<f64> = first
@@ -171,8 +172,8 @@ impl TableInputs<'_> {
             .filter(|&(a, _)| a > 0.0)
             .map(|(a, b)| b / a)
             .collect();
-        let (least, most) =
-            (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
+        let least = ratios.iter().copied().reduce(f64::min)?;
+        let most = ratios.iter().copied().reduce(f64::max)?;
         (ratios.len() > 1).then_some((least, most))
     }
 
@@ -203,7 +204,7 @@ impl TableInputs<'_> {
                 let check = self.published(&side.name, metric);
                 let cell =
                     |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.6}"));
-                let found = side.of(metric, self.scale);
+                let found = side.summarise(metric, self.scale);
                 let of = |value: f64| (found.count > 0).then_some(value);
                 let name = serde_json::to_value(metric).ok();
                 let fields = [
@@ -238,7 +239,7 @@ fn figure<'o>(
 }
 
 /// Formats a value for display, in millions of transactions, milliseconds or per cent.
-fn shown(metric: FigureMetric, value: f64) -> String {
+fn format_figure(metric: FigureMetric, value: f64) -> String {
     match metric {
         FigureMetric::Transactions => format!("{:.3} M", value / 1e6),
         FigureMetric::ProcessorUse => format!("{value:.0}"),
@@ -281,9 +282,9 @@ mod tests {
         ] {
             assert_eq!(measured(holds).is_valid(), is_valid, "{holds:?}");
         }
-        let busy = measured(&[]).of(FigureMetric::ProcessorUse, 7.0);
+        let busy = measured(&[]).summarise(FigureMetric::ProcessorUse, 7.0);
         assert_eq!((busy.value, busy.min, busy.max, busy.count), (50.0, 25.0, 75.0, 2));
-        assert_eq!(measured(&[]).of(FigureMetric::Transactions, 7.0).count, 0);
+        assert_eq!(measured(&[]).summarise(FigureMetric::Transactions, 7.0).count, 0);
     }
 
     #[test]
@@ -317,9 +318,9 @@ mod tests {
 
     #[test]
     fn values_are_printed_in_the_units_of_the_table() {
-        assert_eq!(shown(FigureMetric::Transactions, 1.3712e6), "1.371 M");
-        assert_eq!(shown(FigureMetric::ReadLatency, 440.0), "0.440");
-        assert_eq!(shown(FigureMetric::ProcessorUse, 51.4), "51");
+        assert_eq!(format_figure(FigureMetric::Transactions, 1.3712e6), "1.371 M");
+        assert_eq!(format_figure(FigureMetric::ReadLatency, 440.0), "0.440");
+        assert_eq!(format_figure(FigureMetric::ProcessorUse, 51.4), "51");
     }
 
     fn check(system: &str, metric: FigureMetric, published: f64, simulated: f64) -> FigureCheck {
@@ -335,7 +336,7 @@ mod tests {
             place: "Table 1".to_owned(),
             role: FigureRole::Predicted,
         };
-        FigureCheck::new(figure, Statistic::of(&[simulated], AverageMethod::Mean))
+        FigureCheck::new(figure, Statistic::from_values(&[simulated], AverageMethod::Mean))
     }
 
     fn outcome_of(figures: Vec<FigureCheck>) -> StudyOutcome {
@@ -382,14 +383,20 @@ mod tests {
             check("a", FigureMetric::ProcessorUse, 70.4, 71.6),
             check("a", FigureMetric::Transactions, 1.37e6, 1.40e6),
         ]);
-        let (a, b) = (turns("a", first, &[0.5, 0.6], false), turns("b", second, &[0.7], true));
+        let a = turns("a", first, &[0.5, 0.6], false);
+        let b = turns("b", second, &[0.7], true);
         let sides = [&a, &b];
         let predicted = outcome_of(vec![
             check("b", FigureMetric::Transactions, 1.71e6, 1.69e6),
             check("a", FigureMetric::Transactions, 1.37e6, 1.30e6),
         ]);
-        let (outcome, predicted) = (&outcome, Some(&predicted));
-        check_of(&TableInputs { outcome, predicted, sides, scale: 4.0, nodes: 1_000 });
+        check_of(&TableInputs {
+            outcome: &outcome,
+            predicted: Some(&predicted),
+            sides,
+            scale: 4.0,
+            nodes: 1_000,
+        });
     }
 
     #[test]
@@ -442,7 +449,7 @@ mod tests {
     fn ratios_of_turns_need_two_turns_and_a_rate() {
         let each = |first: &[f64], second: &[f64]| {
             let seen = std::cell::Cell::new(None);
-            with(first, second, |table| seen.set(table.each()));
+            with(first, second, |table| seen.set(table.ratio_range()));
             seen.get()
         };
         assert_eq!(each(&[100.0, 200.0, 50.0], &[150.0, 240.0]), Some((1.2, 1.5)));

@@ -45,7 +45,6 @@ pub(super) struct TurnEnvironment {
     pub(super) flushes: bool,
 }
 
-/// The loaded contents.
 #[derive(Clone, Copy)]
 pub(super) struct LoadedContents {
     /// Length of the disk, in bytes.
@@ -59,12 +58,11 @@ pub(super) struct LoadedContents {
 #[cfg(test)]
 impl LoadedContents {
     /// Returns contents for tests that serve no disk.
-    pub(super) fn of(buffer_mib: u64, data_mib: u64) -> Self {
+    pub(super) fn with_sizes(buffer_mib: u64, data_mib: u64) -> Self {
         Self { size: 0, buffer_mib, data_mib }
     }
 }
 
-/// The parameters of a turn.
 pub(super) struct TurnParameters<'t> {
     pub(super) name: String,
     /// System and settings, as arguments of `lanemark serve`.
@@ -77,7 +75,6 @@ pub(super) struct TurnParameters<'t> {
     pub(super) number: u32,
 }
 
-/// The times of a turn.
 #[derive(Clone, Copy)]
 pub(super) struct TurnTimes {
     /// Time before transactions are counted.
@@ -86,7 +83,6 @@ pub(super) struct TurnTimes {
     pub(super) duration: Duration,
 }
 
-/// The outcome of a turn.
 pub(super) struct TurnOutcome {
     pub(super) sample: Sample,
     /// The disk server's result; `None` without a model.
@@ -114,8 +110,15 @@ impl TurnEnvironment {
         scale: Option<f64>,
     ) -> Result<Option<ServedDisk>, Failure> {
         let system = [system, &self.library].concat();
-        let (folder, form) = (self.folder.as_path(), ServedForm::Disk { outside: &self.outside });
-        let wanted = DiskParameters { form, folder, name, system, contents, size, scale };
+        let wanted = DiskParameters {
+            form: ServedForm::Disk { outside: &self.outside },
+            folder: self.folder.as_path(),
+            name,
+            system,
+            contents,
+            size,
+            scale,
+        };
         ServedDisk::start(&wanted, &self.stop)
     }
 
@@ -204,8 +207,8 @@ impl TurnEnvironment {
         let file = turn.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
         let image = self.image();
         let contents = Contents::Over(&image);
-        let (size, scale) = (loaded.size, turn.scale);
-        let Some(mut served) = self.start(&file, turn.system, contents, size, scale)? else {
+        let Some(mut served) = self.start(&file, turn.system, contents, loaded.size, turn.scale)?
+        else {
             return Ok(None);
         };
         self.mount(&mut served)?;
@@ -224,9 +227,11 @@ impl TurnEnvironment {
         };
         let (target, data) = outcome::target(&database)?;
         let mut show = |moment: &lanemark_oltp::progress::ProgressSnapshot| {
-            let (done, of) = (moment.elapsed.as_secs_f64(), moment.of.as_secs_f64());
+            let done = moment.elapsed.as_secs_f64();
+            let of = moment.of.as_secs_f64();
             let phase = if moment.counts { "counted" } else { "ramp" };
-            let (name, tpm) = (&turn.name, moment.tpm());
+            let name = &turn.name;
+            let tpm = moment.tpm();
             progress
                 .show(&format!("{name} · {phase} {:.0} of {of:.0} s · {tpm:.0} tpm", done.min(of)));
         };
@@ -266,7 +271,7 @@ pub(super) struct ProcessorCost {
 
 impl ProcessorCost {
     /// Returns the cost of a turn; `None` if it is not known.
-    pub(super) fn of(turn: &TurnOutcome, cores: f64) -> Option<Self> {
+    pub(super) fn from_turn(turn: &TurnOutcome, cores: f64) -> Option<Self> {
         let live = || turn.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref();
         Self::of_sample(&turn.sample, live(), cores)
     }
@@ -303,15 +308,16 @@ pub(super) fn device(sample: &Sample) -> Option<&DeviceUse> {
 fn check_free_space(folder: &Path, needed: u64) -> Result<(), Failure> {
     let Ok(there) = rustix::fs::statvfs(folder) else { return Ok(()) };
     let free = there.f_bavail.saturating_mul(there.f_frsize);
-    match free < needed {
-        true => Err(Failure::input(format!(
+    if free < needed {
+        Err(Failure::input(format!(
             "{} has {} MiB free, but the loaded database needs {} MiB",
             folder.display(),
             free >> 20,
             needed >> 20
         ))
-        .hint("use a different --folder, fewer --warehouses or a larger --scale")),
-        false => Ok(()),
+        .hint("use a different --folder, fewer --warehouses or a larger --scale"))
+    } else {
+        Ok(())
     }
 }
 

@@ -70,7 +70,8 @@ fn results_are_of_the_same_test_if_their_requests_are() {
 #[test]
 fn rates_are_the_same_within_two_per_cent() {
     let same = |a: u64, b: u64| {
-        let (a, b) = (result(a), result(b));
+        let a = result(a);
+        let b = result(b);
         let own = OptionResult { option: "--drive", result: &a };
         same_rate(&own, &OptionResult { option: "--other", result: &b })
             .map_err(|failure| failure.to_string())

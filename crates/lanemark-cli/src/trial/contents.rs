@@ -27,7 +27,7 @@ pub(super) enum InitialContents<'p> {
 
 impl<'p> InitialContents<'p> {
     /// Examines the path of `--from`.
-    pub(super) fn of(from: Option<&'p Path>) -> Result<Self, Failure> {
+    pub(super) fn examine(from: Option<&'p Path>) -> Result<Self, Failure> {
         let Some(path) = from else { return Ok(Self::Empty) };
         let fail = |why: &dyn std::fmt::Display| {
             Failure::input(format!("--from {}: {why}", path.display()))
@@ -93,7 +93,8 @@ pub(super) fn image(
         // The kernel must not initialise parts of the file system later. This user becomes the owner of the root
         // folder.
         FileSystem::Ext4 => {
-            let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+            let user = rustix::process::geteuid();
+            let group = rustix::process::getegid();
             let owner = format!("root_owner={}:{}", user.as_raw(), group.as_raw());
             let extended = format!("lazy_itable_init=0,lazy_journal_init=0,{owner}");
             ("mkfs.ext4", vec!["-q".into(), "-F".into(), "-E".into(), extended])
@@ -111,13 +112,12 @@ pub(super) fn image(
         Failure::run(format!("{program}: {error}"))
             .hint(format!("install {program}, and add /usr/sbin to PATH"))
     })?;
-    match done.status.success() {
-        true => Ok(image),
-        false => {
-            let message = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
-            Err(Failure::run(format!("{program}: {message}"))
-                .hint("if the contents do not fit, use a larger --size"))
-        }
+    if done.status.success() {
+        Ok(image)
+    } else {
+        let message = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
+        Err(Failure::run(format!("{program}: {message}"))
+            .hint("if the contents do not fit, use a larger --size"))
     }
 }
 
@@ -126,7 +126,7 @@ fn check_file_system(image: &Path, file_system: FileSystem) -> Result<(), Failur
     let fail = |why: String| Failure::input(format!("--from {}: {why}", image.display()));
     let open = File::open(image).map_err(|error| fail(error.to_string()))?;
     let length = open.metadata().map_err(|error| fail(error.to_string()))?.len();
-    let content = ImageContent::of(length, |bytes, at| open.read_at(bytes, at))
+    let content = ImageContent::recognise(length, |bytes, at| open.read_at(bytes, at))
         .map_err(|error| fail(error.to_string()))?;
     let name = match (content, file_system.name()) {
         (ImageContent::Container(format), _) => {
@@ -166,7 +166,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image");
         File::create(&path).unwrap().set_len(10_000).unwrap();
-        let image = InitialContents::of(Some(&path)).unwrap();
+        let image = InitialContents::examine(Some(&path)).unwrap();
         let capacity = Bytes::mebi(16 << 10);
         assert_eq!(InitialContents::Empty.size(None, capacity).unwrap(), 8 << 30);
         assert_eq!(InitialContents::Empty.size(None, Bytes::mebi(1)).unwrap(), 1 << 20);
@@ -185,9 +185,9 @@ mod tests {
             let error = text(&source.size(Some(size), capacity).unwrap_err());
             assert!(error.contains(why), "{error}");
         }
-        assert!(InitialContents::of(Some(Path::new("/nothing-here"))).is_err());
+        assert!(InitialContents::examine(Some(Path::new("/nothing-here"))).is_err());
         assert!(matches!(
-            InitialContents::of(Some(folder.path())).unwrap(),
+            InitialContents::examine(Some(folder.path())).unwrap(),
             InitialContents::Folder(_)
         ));
     }

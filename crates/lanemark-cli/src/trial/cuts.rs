@@ -31,7 +31,6 @@ const JOURNAL_LINE: &str = "cut power cut";
 /// The end of that line if the drive had stored all data.
 const NO_LOSS: &str = "no data is lost";
 
-/// The cuts of one system.
 pub(super) struct PowerCutTrial<'c> {
     pub(super) bench: &'c TurnEnvironment,
     pub(super) system: &'c str,
@@ -86,7 +85,7 @@ impl PowerCutTrial<'_> {
         for number in 1..=self.count {
             progress.show(&format!("{} · power cut {number} of {}", self.system, self.count));
             let moment = self.wall.mul_f64(random.unit());
-            match self.one(number, moment) {
+            match self.run_cut(number, moment) {
                 Some(cut) => cuts.push(cut),
                 None => break,
             }
@@ -97,7 +96,7 @@ impl PowerCutTrial<'_> {
 
     /// Runs the program, cuts the power after `moment`, and checks the remaining data; returns `None` if the trial was
     /// stopped. An error of this machine is an unknown outcome.
-    fn one(&self, number: u32, moment: Duration) -> Option<PowerCut> {
+    fn run_cut(&self, number: u32, moment: Duration) -> Option<PowerCut> {
         let mut cut = PowerCut {
             cut: number,
             after_s: moment.as_secs_f64(),

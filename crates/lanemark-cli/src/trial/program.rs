@@ -30,7 +30,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Maximum number of bytes of a program's output in a message.
 const OUTPUT_MAX: u64 = 2_000;
 
-/// A running program.
 pub(super) struct Program {
     child: Child,
     /// The folder of the trial.
@@ -41,7 +40,6 @@ pub(super) struct Program {
     earlier_children: Vec<Pid>,
 }
 
-/// The end of a program.
 pub(super) struct ProgramEnd {
     pub(super) wall: Duration,
     /// Processor time of the program and its children.
@@ -49,11 +47,9 @@ pub(super) struct ProgramEnd {
     pub(super) exit_code: i32,
 }
 
-/// The environment of a program.
 pub(super) struct ProgramEnvironment<'p> {
     pub(super) system: &'p str,
     pub(super) device: &'p Path,
-    /// Folder in which the program runs.
     pub(super) folder: &'p Path,
     /// File that receives the output; a file next to it receives the error messages.
     pub(super) output: &'p Path,
@@ -62,7 +58,6 @@ pub(super) struct ProgramEnvironment<'p> {
 }
 
 impl Program {
-    /// Starts a program.
     pub(super) fn start(
         words: &[OsString],
         around: &ProgramEnvironment<'_>,

@@ -69,9 +69,10 @@ impl Programs {
 
     fn ask(&self, statement: &str) -> Result<String, String> {
         let done = self.psql().args(["-c", statement]).output().unwrap();
-        match done.status.success() {
-            true => Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned()),
-            false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+        if done.status.success() {
+            Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
+        } else {
+            Err(String::from_utf8_lossy(&done.stderr).into_owned())
         }
     }
 
@@ -110,7 +111,8 @@ fn commit(mut psql: Command, session: usize, from: u64) -> u64 {
     let mut child = psql.spawn().unwrap();
     let mut statements = child.stdin.take().unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap());
-    let (mut last, mut line) = (from, String::new());
+    let mut last = from;
+    let mut line = String::new();
     loop {
         let next = last + 1;
         let statement = format!(
@@ -139,7 +141,8 @@ fn postgresql_has_every_committed_row_after_power_cuts() {
     let Some(programs) = Programs::find() else { return };
     let mut random = Rng::new(StreamKey::from_seed(18));
     let mut committed = [0u64; SESSIONS];
-    let (mut kept, mut lost) = (Some(folder()), 0);
+    let mut kept = Some(folder());
+    let mut lost = 0;
     let cuts = count(2, 50);
     for cut in 0..=cuts {
         let seed = (cut + 1).to_string();
@@ -188,7 +191,8 @@ fn postgresql_has_every_committed_row_after_power_cuts() {
         std::thread::scope(|scope| {
             let sessions: Vec<_> = (0..SESSIONS)
                 .map(|session| {
-                    let (psql, from) = (programs.psql(), committed[session]);
+                    let psql = programs.psql();
+                    let from = committed[session];
                     scope.spawn(move || commit(psql, session, from))
                 })
                 .collect();

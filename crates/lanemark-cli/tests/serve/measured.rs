@@ -25,7 +25,7 @@ fn lanemark(server: &Server, words: &[&str]) -> std::process::Output {
 }
 
 /// Measures the served file `disk` and returns the saved result.
-fn measured(server: &Server, out: &str, more: &[&str]) -> Value {
+fn measure(server: &Server, out: &str, more: &[&str]) -> Value {
     let words = [&["bench", "disk", "--overwrite", "disk", "--out", out], &TEST[..], more].concat();
     let output = lanemark(server, &words);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -48,7 +48,7 @@ fn compared(server: &Server, one: &str, other: &str) -> String {
 fn a_measurement_names_the_drive_and_has_the_servers_verdict() {
     let served = ["--memory", "--size", "64MiB", "--mount", "disk", "--time-scale", "4"];
     let Some(server) = start(folder(), &served) else { return };
-    let result = measured(&server, "one.json", &[]);
+    let result = measure(&server, "one.json", &[]);
     let target = &result["target"]["served"];
     assert_eq!((&target["system"], &target["time_scale"]), (&SATA.into(), &4.0.into()));
     assert_eq!(target["drive"], "Samsung SSD 850 PRO 1TB");
@@ -63,7 +63,7 @@ fn a_measurement_names_the_drive_and_has_the_servers_verdict() {
     assert!(live["evidence"]["modelled_p50_ns"].as_f64().unwrap() > 2e5, "{live}");
     // The second measurement sees a fault, and its delivery does not include the requests of the first measurement.
     assert!(server.control(&["fault", "latency", "extra=1ms", "for=1min"]).status.success());
-    let again = measured(&server, "two.json", &[]);
+    let again = measure(&server, "two.json", &[]);
     let fault = again["target"]["served"]["faults"][0].as_str().unwrap();
     assert!(fault.starts_with("latency"), "{fault}");
     let live = &again["tests"][0]["samples"][0]["live"];
@@ -79,10 +79,10 @@ fn late_runs_and_other_clocks_are_not_ranked() {
     let served = |scale| ["--memory", "--size", "64MiB", "--mount", "disk", "--time-scale", scale];
     // No machine can answer a read of a modelled SSD within a microsecond.
     let Some(server) = start(folder(), &served("0.01")) else { return };
-    let late = measured(&server, "late.json", &[]);
+    let late = measure(&server, "late.json", &[]);
     let warnings = late["warnings"].to_string();
     assert!(warnings.contains("not-delivered"), "{warnings}");
-    measured(&server, "again.json", &["--seed", "2"]);
+    measure(&server, "again.json", &["--seed", "2"]);
     let text = compared(&server, "late.json", "again.json");
     assert!(
         text.contains("cannot be ranked: the server of A did not keep to its model's times"),
@@ -90,7 +90,7 @@ fn late_runs_and_other_clocks_are_not_ranked() {
     );
     let (folder, _) = server.stop();
     let Some(server) = start(folder, &served("8")) else { return };
-    measured(&server, "slow.json", &[]);
+    measure(&server, "slow.json", &[]);
     let text = compared(&server, "late.json", "slow.json");
     assert!(text.contains("A was measured at a time scale of 0.01, and B at 8"), "{text}");
     server.stop();
@@ -134,6 +134,6 @@ fn a_killed_server_is_forgotten() {
     // The next server removes the mount that the killed server left.
     let Some(server) = start(folder, &served) else { return };
     assert!(!Path::new(&format!("/run/lanemark/served/{id}")).exists());
-    assert_eq!(measured(&server, "one.json", &[])["target"]["served"]["time_scale"], 1.0);
+    assert_eq!(measure(&server, "one.json", &[])["target"]["served"]["time_scale"], 1.0);
     server.stop();
 }

@@ -59,7 +59,8 @@ fn the_file_is_the_drive_that_connections_have() {
     assert_eq!(server.addresses[1], path.canonicalize().unwrap().to_str().unwrap());
     let there = fs::metadata(&path).unwrap();
     assert_eq!((there.len(), there.permissions().mode()), (SIZE, 0o100_600));
-    let (file, mut client) = (open(&path), server.client());
+    let file = open(&path);
+    let mut client = server.client();
     file.write_all_at(&[7; 8192], 4096).unwrap();
     assert_eq!(client.read(4096, 8192).unwrap().unwrap(), [7; 8192]);
     client.write(8192, &[8; 4096], false).unwrap().unwrap();

@@ -30,7 +30,7 @@ flush_every = 50
 const DRIVE: [&str; 5] = ["--memory", "--size", "4MiB", "--mount", "disk"];
 
 /// Serves a drive with these faults; returns `None` if this machine cannot mount it.
-fn served(faults: &[&str]) -> Option<Server> {
+fn serve(faults: &[&str]) -> Option<Server> {
     let folder = folder();
     fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
     let faults = faults.iter().flat_map(|fault| ["--fault", fault]);
@@ -65,7 +65,7 @@ fn listed(server: &Server) -> String {
 
 #[test]
 fn a_sound_drive_has_no_damage_with_and_without_a_power_cut() {
-    let Some(server) = served(&[]) else { return };
+    let Some(server) = serve(&[]) else { return };
     write(server.folder.path());
     assert!(check(server.folder.path(), &[]).is_empty());
     assert!(server.control(&["power-cut", "1ms"]).status.success());
@@ -82,7 +82,7 @@ fn verify_detects_lost_and_misdirected_writes() {
             &["misplaced", "lost", "stale", "torn", "corrupt"],
         ),
     ] {
-        let Some(server) = served(&[fault]) else { return };
+        let Some(server) = serve(&[fault]) else { return };
         write(server.folder.path());
         let kinds = check(server.folder.path(), &[]);
         assert!(kinds.iter().any(|kind| kind == always), "{fault}: {kinds:?}");
@@ -94,7 +94,7 @@ fn verify_detects_lost_and_misdirected_writes() {
 
 #[test]
 fn verify_detects_flipped_bits_until_the_fault_is_cleared() {
-    let Some(server) = served(&[]) else { return };
+    let Some(server) = serve(&[]) else { return };
     write(server.folder.path());
     assert!(server.control(&["fault", "bit-flips", "share=100%"]).status.success());
     let kinds = check(server.folder.path(), &[]);
@@ -105,7 +105,7 @@ fn verify_detects_flipped_bits_until_the_fault_is_cleared() {
 
 #[test]
 fn verify_detects_a_lying_flush_after_a_power_cut() {
-    let Some(server) = served(&["lying-flush"]) else { return };
+    let Some(server) = serve(&["lying-flush"]) else { return };
     write(server.folder.path());
     assert!(check(server.folder.path(), &[]).is_empty(), "no data is lost yet");
     assert!(server.control(&["power-cut", "1ms"]).status.success());

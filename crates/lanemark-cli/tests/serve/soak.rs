@@ -14,10 +14,8 @@ use super::{Server, count, folder, stderr};
 
 /// Length of each thread's own part of the drive.
 const PART: u64 = 16 << 20;
-/// Number of threads.
 const THREADS: u64 = 4;
 
-/// An interface to the drive.
 trait BlockInterface {
     fn read(&mut self, offset: u64, length: u64) -> Vec<u8>;
     fn write(&mut self, offset: u64, bytes: &[u8], stored: bool);
@@ -86,7 +84,8 @@ fn operations(interface: &mut dyn BlockInterface, part: u64, number: u64) -> u64
         let most = if random.chance(0.02) { 512 } else { 16 };
         let sectors = 1 + random.below(most);
         let first = random.below(PART / 512 - sectors);
-        let (offset, length) = (part * PART + first * 512, sectors * 512);
+        let offset = part * PART + first * 512;
+        let length = sectors * 512;
         let range = first as usize..(first + sectors) as usize;
         match random.below(8) {
             0..3 => {
@@ -141,7 +140,9 @@ fn random_operations_by_all_interfaces_find_the_written_data() {
 
 /// Writes files of random bytes until they contain `most` bytes or the file system is full, and returns their seeds.
 fn fill(folder: &Path, most: u64) -> Vec<(u64, usize)> {
-    let (mut random, mut written, mut files) = (Rng::new(StreamKey::from_seed(5)), 0, Vec::new());
+    let mut random = Rng::new(StreamKey::from_seed(5));
+    let mut written = 0;
+    let mut files = Vec::new();
     while written < most {
         let length = if random.chance(0.1) { 4 << 20 } else { random.below(200_000) as usize };
         let seed = files.len() as u64;

@@ -63,9 +63,11 @@ fn trial(folder: &Path, systems: &[&str], cuts: u64, rows: u64) -> CutSum {
     fs::write(folder.join("writer.py"), WRITER).unwrap();
     fs::write(folder.join("check.py"), CHECK).unwrap();
     let script = |name: &str| folder.join(name).to_str().unwrap().to_owned();
-    let (writer, counts) = (script("writer.py"), script("counts"));
+    let writer = script("writer.py");
+    let counts = script("counts");
     let check = format!("python3 {} {counts}", script("check.py"));
-    let (cuts, rows) = (cuts.to_string(), rows.to_string());
+    let cuts = cuts.to_string();
+    let rows = rows.to_string();
     let fixed =
         ["--check", &check, "--turns", "1", "--size", "256MiB", "--time-scale", "1", "--json"];
     let program = ["--", "python3", &writer, &rows];
@@ -114,7 +116,8 @@ fn sqlite_keeps_acknowledged_rows_in_power_cuts() {
     let is_long = cuts == 10;
     let systems: &[&str] = if is_long { &[SATA, NVME] } else { &[SATA] };
     let all = cuts * systems.len() as u64;
-    let (folder, rows) = (folder(), count(200, 1_000));
+    let folder = folder();
+    let rows = count(200, 1_000);
     let sound = trial(folder.path(), systems, cuts, rows);
     println!("{sound:?}");
     assert_eq!((sound.exit_code, sound.cuts, sound.kept), (Some(0), all, all), "{sound:?}");

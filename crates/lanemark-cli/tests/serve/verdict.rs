@@ -128,7 +128,7 @@ impl LoadRow {
 }
 
 /// Serves a system to `load`, which receives the path of the socket. Returns the saved result and the notes.
-fn served(system: &str, start: &str, load: impl FnOnce(&Path)) -> (RunResult, String) {
+fn serve(system: &str, start: &str, load: impl FnOnce(&Path)) -> (RunResult, String) {
     let folder = folder();
     let words = ["serve", system, "--socket", "nbd", "--control", "control", "--memory", "--size"];
     let words = [&words[..], &["1GiB", "--start", start, "--out", "result.json"]].concat();
@@ -146,7 +146,6 @@ fn served(system: &str, start: &str, load: impl FnOnce(&Path)) -> (RunResult, St
     (serde_json::from_slice(&result).unwrap(), stderr(&output))
 }
 
-/// The outcome of a row.
 enum Agreement {
     Agrees,
     /// The difference is close to the bound.
@@ -161,7 +160,7 @@ fn compare(system: &str, load: LoadRow, seconds: f64) -> Agreement {
     let seconds = if system.starts_with("wd-black") { 5.0 * seconds } else { seconds };
     let simulated = load.simulated(system, seconds);
     let mut figures = Figures { iops: 0.0, p50: 0.0 };
-    let (result, _) = served(system, load.start, |socket| figures = load.fio(socket, seconds));
+    let (result, _) = serve(system, load.start, |socket| figures = load.fio(socket, seconds));
     let live = result.tests[0].samples[0].live.as_ref().unwrap();
     let verdict = live.verdict();
     let difference = figures.difference(simulated);
@@ -222,7 +221,9 @@ fn a_run_is_invalid_exactly_if_fio_sees_other_figures() {
     println!(
         "drive, load | requests/s simulated, fio | p50 µs simulated, fio | difference, verdict"
     );
-    let (mut agrees, mut close, mut differs) = (0, 0, 0);
+    let mut agrees = 0;
+    let mut close = 0;
+    let mut differs = 0;
     for (system, load) in rows {
         match compare(SYSTEMS[system], LOADS[load], seconds) {
             Agreement::Agrees => agrees += 1,
@@ -238,7 +239,7 @@ fn a_run_is_invalid_exactly_if_fio_sees_other_figures() {
 fn a_served_drive_starts_as_a_simulated_one() {
     let system = "samsung-980-pro-1tb@workstation-x570:m2";
     let p50 = |start: &str| {
-        let (result, notes) = served(system, start, |socket| {
+        let (result, notes) = serve(system, start, |socket| {
             let mut client = NbdClient::connect(socket).unwrap();
             // The pages are far apart, so no two of them are read together.
             (0..200u64).for_each(|at| {
@@ -254,7 +255,8 @@ fn a_served_drive_starts_as_a_simulated_one() {
         (sample.latency().percentile_ns(50.0).unwrap() + host.nanoseconds()) as f64 / 1e3
     };
     let simulated = LOADS[0].simulated(system, 0.05).p50;
-    let (written, rested) = (p50("just-written"), p50("rested"));
+    let written = p50("just-written");
+    let rested = p50("rested");
     assert!((written / simulated - 1.0).abs() < 0.03, "{written} us, simulated {simulated}");
     // The drive's pseudo-SLC cache is read in 25 µs, and its TLC flash in 45 µs.
     assert!((rested - written - 20.0).abs() < 2.0, "{written} us, rested {rested} us");
@@ -266,7 +268,7 @@ fn a_small_part_of_a_disk_is_noted() {
     let read = |socket: &Path| {
         NbdClient::connect(socket).unwrap().read(0, 4096).unwrap().unwrap();
     };
-    let (_, notes) = served(disk, "just-written", read);
+    let (_, notes) = serve(disk, "just-written", read);
     assert!(notes.contains("note: the disk's heads move less within 0.1% of the disk"), "{notes}");
     assert!(!notes.contains("the drive starts"), "{notes}");
 }

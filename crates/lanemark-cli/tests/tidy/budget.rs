@@ -10,7 +10,6 @@ use std::path::Path;
 use super::house::files_below;
 use super::map;
 
-/// Lines of code of a crate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lines {
     pub(crate) program: usize,

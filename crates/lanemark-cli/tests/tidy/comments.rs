@@ -109,7 +109,8 @@ fn doc_summaries(text: &str) -> Vec<(usize, String)> {
     };
     let mut found: Vec<(usize, String)> = Vec::new();
     // Whether the previous line belongs to a doc comment, and whether its summary has ended.
-    let (mut in_doc, mut has_ended) = (false, false);
+    let mut in_doc = false;
+    let mut has_ended = false;
     for (number, line) in numbered(text) {
         let Some(body) = doc(line) else {
             (in_doc, has_ended) = (false, false);

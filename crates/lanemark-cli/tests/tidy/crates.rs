@@ -17,7 +17,6 @@ pub(crate) fn workspace(root: &Path) -> Metadata {
 pub(crate) struct Crate {
     /// Name of the crate in its manifest.
     pub(crate) name: String,
-    /// Folder of the crate.
     pub(crate) folder: PathBuf,
     /// The crates that its program imports, by their names in source code.
     pub(crate) others: Vec<String>,
@@ -25,7 +24,6 @@ pub(crate) struct Crate {
     pub(crate) targets: Vec<Target>,
 }
 
-/// A target of a crate.
 pub(crate) struct Target {
     pub(crate) files: Vec<File>,
 }
@@ -56,7 +54,8 @@ pub(crate) fn sources(metadata: &Metadata) -> Vec<Crate> {
 pub(crate) fn breaches(root: &Path, metadata: &Metadata) -> Vec<String> {
     let allowed = map::crates(root);
     let reasons = map::dependencies(root);
-    let (mut found, mut needed) = (Vec::new(), Names::new());
+    let mut found = Vec::new();
+    let mut needed = Names::new();
     for package in &metadata.packages {
         let name = package.name.as_str();
         let Some(own) = allowed.get(name) else {

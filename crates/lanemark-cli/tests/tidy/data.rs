@@ -54,8 +54,13 @@ fn every_library_file_can_be_used() {
         .flat_map(|name| ports(&library, name).into_iter().map(move |port| (name, port)))
         .collect();
     let fits = |drive: &str, (platform, port): &(&String, String)| {
-        let (drive, platform, port) = (drive.to_owned(), (*platform).clone(), port.clone());
-        let parts = SystemName { drive, platform, port, beside: Vec::new(), volume: None };
+        let parts = SystemName {
+            drive: drive.to_owned(),
+            platform: (*platform).clone(),
+            port: port.clone(),
+            beside: Vec::new(),
+            volume: None,
+        };
         System::assemble(&library, &parts, &named_at, "any", &[]).is_ok()
     };
     for drive in library.names(LibraryKind::Drive) {

@@ -65,7 +65,8 @@ pub(crate) fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
 
 /// Returns every file and folder below `crates/` whose name, length or beginning breaks a rule.
 pub(crate) fn breaches(root: &Path, may_be_long: &[(&str, usize)]) -> Vec<String> {
-    let (mut found, mut folders) = (Vec::new(), BTreeSet::new());
+    let mut found = Vec::new();
+    let mut folders = BTreeSet::new();
     for (file, _) in may_be_long.iter().filter(|(file, _)| !root.join(file).exists()) {
         found.push(format!(
             "tests/tidy/house.rs: {file} may be long and does not exist; remove it from the list"
@@ -83,10 +84,8 @@ pub(crate) fn breaches(root: &Path, may_be_long: &[(&str, usize)]) -> Vec<String
         if lines > most {
             found.push(format!("{}: {lines} lines; the maximum is {most}", short.display()));
         } else if recorded.is_some() && lines < most {
-            let (file, than) = (
-                short.display(),
-                if lines > LINES_MAX { "record it" } else { "remove it from the list" },
-            );
+            let file = short.display();
+            let than = if lines > LINES_MAX { "record it" } else { "remove it from the list" };
             found.push(format!(
                 "tests/tidy/house.rs: {file} fell from {most} to {lines} lines; {than}"
             ));
@@ -124,7 +123,8 @@ pub(crate) fn dead(root: &Path, crates: &[Crate]) -> Vec<String> {
 /// Returns every program file that creates files but is not in `may`, and every file in `may` that does not create
 /// files.
 pub(crate) fn creating(root: &Path, crates: &[Crate], may: &[(&str, &str)]) -> Vec<String> {
-    let (mut found, mut used) = (Vec::new(), BTreeSet::new());
+    let mut found = Vec::new();
+    let mut used = BTreeSet::new();
     // Only tests use the testbed.
     let programs = crates.iter().filter(|one| one.name != "lanemark-testbed");
     let targets = programs.flat_map(|program| &program.targets);
@@ -157,7 +157,8 @@ pub(crate) fn creating(root: &Path, crates: &[Crate], may: &[(&str, &str)]) -> V
 
 /// Returns every program file that prints but is not in `may`, and every file in `may` that does not print.
 pub(crate) fn printing(root: &Path, crates: &[Crate], may: &[&str]) -> Vec<String> {
-    let (mut found, mut used) = (Vec::new(), BTreeSet::new());
+    let mut found = Vec::new();
+    let mut used = BTreeSet::new();
     for file in crates.iter().flat_map(|one| &one.targets).flat_map(|target| &target.files) {
         let short = file.path.strip_prefix(root).unwrap_or(&file.path).display().to_string();
         for name in file.names.iter().filter(|name| !name.test) {

@@ -1,5 +1,6 @@
 //! The rules of the tree, which ARCHITECTURE.md states. Each violation is reported as a sentence.
 
+mod bindings;
 mod budget;
 mod comments;
 mod crates;
@@ -58,83 +59,88 @@ fn project() -> PathBuf {
 }
 
 /// Fails with the list of violations.
-fn none(breaches: &[String]) {
+fn assert_empty(breaches: &[String]) {
     assert!(breaches.is_empty(), "\n{}", breaches.join("\n"));
 }
 
 #[test]
 fn pure_crates_name_only_pure_items() {
     let (breaches, needless) = TREE.purity();
-    none(&[breaches, needless].concat());
+    assert_empty(&[breaches, needless].concat());
 }
 
 #[test]
 fn crates_import_only_whom_they_may() {
-    none(&crates::breaches(&TREE.root, &TREE.metadata));
+    assert_empty(&crates::breaches(&TREE.root, &TREE.metadata));
 }
 
 #[test]
 fn rooms_import_only_the_rooms_of_their_table() {
-    none(&TREE.rooms());
+    assert_empty(&TREE.rooms());
     assert!(map::rooms(&TREE.root, "lanemark-sim").len() <= rooms::SIMULATOR_MAX);
 }
 
 #[test]
 fn no_circle_of_imports_grows() {
-    none(&rooms::circles(&TREE.root, &TREE.crates, rooms::CIRCLES));
+    assert_empty(&rooms::circles(&TREE.root, &TREE.crates, rooms::CIRCLES));
 }
 
 #[test]
 fn every_file_says_what_it_is_and_is_short_enough_to_read() {
-    none(&house::breaches(&TREE.root, house::MAY_BE_LONG));
+    assert_empty(&house::breaches(&TREE.root, house::MAY_BE_LONG));
 }
 
 #[test]
 fn no_crate_exceeds_its_budget_of_lines() {
-    none(&budget::breaches(&TREE.root));
+    assert_empty(&budget::breaches(&TREE.root));
 }
 
 #[test]
 fn every_file_is_part_of_a_crate() {
-    none(&house::dead(&TREE.root, &TREE.crates));
+    assert_empty(&house::dead(&TREE.root, &TREE.crates));
 }
 
 #[test]
 fn files_are_created_only_where_it_is_known_how() {
-    none(&house::creating(&TREE.root, &TREE.crates, house::MAY_CREATE));
+    assert_empty(&house::creating(&TREE.root, &TREE.crates, house::MAY_CREATE));
 }
 
 #[test]
 fn messages_use_no_macro_that_panics() {
-    none(&house::printing(&TREE.root, &TREE.crates, house::MAY_PRINT));
+    assert_empty(&house::printing(&TREE.root, &TREE.crates, house::MAY_PRINT));
 }
 
 #[test]
 fn comments_strings_and_documents_use_plain_words() {
-    none(&words::violations(&TREE.root));
+    assert_empty(&words::violations(&TREE.root));
 }
 
 #[test]
 fn comments_and_documents_fit_in_their_columns() {
-    none(&comments::long_lines(&TREE.root));
+    assert_empty(&comments::long_lines(&TREE.root));
 }
 
 #[test]
 fn doc_comments_begin_with_a_sentence_about_the_item() {
-    none(&comments::summaries(&TREE.root));
+    assert_empty(&comments::summaries(&TREE.root));
 }
 
 #[test]
 fn types_have_descriptive_names() {
-    none(&names::vague(&TREE.root, &TREE.crates));
+    assert_empty(&names::vague(&TREE.root, &TREE.crates));
 }
 
 #[test]
 fn parameters_have_names() {
-    none(&parameters::tuples(&TREE.root, &TREE.crates));
+    assert_empty(&parameters::tuples(&TREE.root, &TREE.crates));
+}
+
+#[test]
+fn statements_bind_one_expression() {
+    assert_empty(&bindings::tuples(&TREE.root, &TREE.crates));
 }
 
 #[test]
 fn tracked_files_are_the_projects_own() {
-    none(&tracked::foreign(&TREE.root));
+    assert_empty(&tracked::foreign(&TREE.root));
 }

@@ -54,7 +54,6 @@ const FIGURES: [(&str, &str); 10] = [
     ("latency_p99", "us"),
     ("latency_p99.9", "us"),
 ];
-/// Classes of measurements.
 const CLASSES: [&str; 10] = [
     "path-limited",
     "one-at-a-time",
@@ -95,7 +94,7 @@ enum Half {
 impl Half {
     /// Returns the half to which a model belongs. The half depends on whether the first byte of the SHA-256 of the
     /// lower-case model name is even or odd.
-    fn of(model: &str) -> Half {
+    fn for_model(model: &str) -> Half {
         match Sha256::digest(model.to_lowercase().as_bytes())[0] % 2 {
             0 => Half::Development,
             _ => Half::Validation,
@@ -179,7 +178,8 @@ fn measurement_faults(text: &str) -> Vec<String> {
         if !row["value"].parse().is_ok_and(|value: f64| value > 0.0 && value < 1e9) {
             fault(format!("the value {:?} is not a number above 0", row["value"]));
         }
-        let (read_percent, drives) = (whole(&row["read_percent"]), whole(&row["drives"]));
+        let read_percent = whole(&row["read_percent"]);
+        let drives = whole(&row["drives"]);
         if read_percent.is_none_or(|share| share > 100) {
             fault(format!("read_percent {:?} is not 0 to 100", row["read_percent"]));
         }
@@ -281,7 +281,7 @@ fn every_published_measurement_can_be_read_and_belongs_to_a_half() {
     assert!(rows.len() >= 600, "only {} measurements", rows.len());
     let mut halves: BTreeMap<Half, BTreeSet<&str>> = BTreeMap::new();
     for row in &rows {
-        halves.entry(Half::of(&row["model"])).or_default().insert(&row["model"]);
+        halves.entry(Half::for_model(&row["model"])).or_default().insert(&row["model"]);
     }
     for half in [Half::Development, Half::Validation] {
         assert!(halves[&half].len() >= 20, "{half:?} has {} models", halves[&half].len());
@@ -292,17 +292,18 @@ fn every_published_measurement_can_be_read_and_belongs_to_a_half() {
 
 #[test]
 fn a_model_belongs_to_the_same_half_however_it_is_written() {
-    assert_eq!(Half::of("Crucial MX500"), Half::of("crucial mx500"));
+    assert_eq!(Half::for_model("Crucial MX500"), Half::for_model("crucial mx500"));
     // The SHA-256 digests begin with 0x59 and 0x04. A different hash function would move drives to the other half.
-    assert_eq!(Half::of("Samsung 980 PRO"), Half::Validation);
-    assert_eq!(Half::of("WD SN730"), Half::Development);
+    assert_eq!(Half::for_model("Samsung 980 PRO"), Half::Validation);
+    assert_eq!(Half::for_model("WD SN730"), Half::Development);
 }
 
 #[test]
 fn all_faults_of_a_measurement_are_reported_at_once() {
     let text = reference("measurements.csv");
     let mut lines = text.lines();
-    let (header, good) = (lines.next().unwrap(), lines.next().unwrap());
+    let header = lines.next().unwrap();
+    let good = lines.next().unwrap();
     let broken = |from: &str, to: &str| {
         assert!(good.contains(from), "{good}");
         measurement_faults(&format!("{header}\n{}\n", good.replacen(from, to, 1)))

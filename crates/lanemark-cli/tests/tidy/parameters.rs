@@ -66,7 +66,9 @@ fn parameters(tokens: &[TokenTree]) -> Option<&Group> {
 /// Returns the line of each parameter that is a tuple pattern, or a reference to a tuple pattern.
 fn pattern_lines(parameters: &Group) -> Vec<usize> {
     let tokens: Vec<TokenTree> = parameters.stream().into_iter().collect();
-    let (mut lines, mut depth, mut begins) = (Vec::new(), 0, true);
+    let mut lines = Vec::new();
+    let mut depth = 0;
+    let mut begins = true;
     for (at, token) in tokens.iter().enumerate() {
         if let (true, TokenTree::Group(group)) = (begins, token)
             && group.delimiter() == Delimiter::Parenthesis
@@ -84,7 +86,7 @@ fn pattern_lines(parameters: &Group) -> Vec<usize> {
     lines
 }
 
-fn is_mark(token: &TokenTree, mark: char) -> bool {
+pub(crate) fn is_mark(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 

@@ -7,7 +7,6 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::house::files_below;
 
-/// Folders with prose.
 const FOLDERS: [&str; 10] = [
     "crates",
     "docs",
@@ -23,7 +22,6 @@ const FOLDERS: [&str; 10] = [
 /// Files at the root with prose.
 const FILES: [&str; 5] =
     ["ARCHITECTURE.md", "CHANGELOG.md", "METHOD.md", "README.md", "pyproject.toml"];
-/// The extensions of files with prose.
 const EXTENSIONS: [&str; 9] = ["css", "html", "ipynb", "js", "md", "py", "pyi", "rs", "toml"];
 /// Strings in data files with fewer words are treated as names.
 const WORDS_MIN: usize = 5;
@@ -31,7 +29,6 @@ const WORDS_MIN: usize = 5;
 /// Lines of prose, each with its number.
 pub(crate) type Lines = Vec<(usize, String)>;
 
-/// Returns the files with prose.
 pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
     let at_root = FILES.map(|name| root.join(name)).into_iter();
     let folders = FOLDERS.map(|name| root.join(name)).into_iter().filter(|folder| folder.exists());

@@ -76,7 +76,8 @@ const WORDS: &[&str] = &["unsafe", "extern", "static"];
 
 /// Returns each forbidden name in a pure crate, and each entry of the lists that no pure crate names.
 pub(crate) fn breaches(root: &Path, crates: &[&Crate]) -> (Vec<String>, Vec<String>) {
-    let (mut found, mut used) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut used = Vec::new();
     for one in crates {
         let impure: Vec<String> = one
             .others
@@ -112,7 +113,8 @@ fn breaches_of(
         for name in &file.names {
             let what = match &name.what {
                 Named::Path(path) => {
-                    let (whole, last) = (path.join("::"), path.last().unwrap().as_str());
+                    let whole = path.join("::");
+                    let last = path.last().unwrap().as_str();
                     let allowed = PATHS.iter().find(|allowed| {
                         whole
                             .strip_prefix(**allowed)

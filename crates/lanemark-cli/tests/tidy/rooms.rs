@@ -28,8 +28,10 @@ pub(crate) fn breaches(root: &Path, one: &Crate) -> Vec<String> {
     if rooms.is_empty() {
         return Vec::new();
     }
-    let (name, core) = (&one.name, &one.targets[0].files);
-    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+    let name = &one.name;
+    let core = &one.targets[0].files;
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
     let room_of = |file: &File| {
         let depth = |room: &&String| room.split('/').count();
         let within = |room: &&String| {
@@ -110,7 +112,8 @@ pub(crate) fn circles(root: &Path, crates: &[Crate], recorded: &[(&str, usize)])
 /// Returns the largest set of nodes that can all reach each other; without a cycle, the set has one node or is empty.
 pub(crate) fn largest_circle(edges: &[BTreeSet<usize>]) -> Vec<usize> {
     let reached = |from: usize| {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+        let mut seen = BTreeSet::new();
+        let mut open = vec![from];
         while let Some(node) = open.pop() {
             open.extend(edges[node].iter().filter(|next| seen.insert(**next)));
         }

@@ -14,14 +14,12 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 const BEFORE_NOT: [&str; 9] =
     ["if", "while", "match", "return", "in", "else", "break", "mut", "move"];
 
-/// A name in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Named {
     /// A path of two or more segments, or a path in a `use`. `<>` represents a type in angle brackets.
     Path(Vec<String>),
     /// A method that is called.
     Method(String),
-    /// A macro that is called.
     Macro(String),
     /// A macro that is defined here.
     Defined(String),
@@ -31,7 +29,6 @@ pub(crate) enum Named {
     Word(String),
 }
 
-/// A name and its location.
 #[derive(Debug, Clone)]
 pub(crate) struct Name {
     pub(crate) what: Named,
@@ -44,7 +41,6 @@ pub(crate) struct Name {
     pub(crate) import: Option<(String, bool)>,
 }
 
-/// A file of a crate.
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) path: PathBuf,
@@ -84,8 +80,8 @@ fn follow(path: &Path, module: &[String], test: bool, owns_folder: bool, found: 
     for child in children {
         let inner = [module, &child.inline, std::slice::from_ref(&child.name)].concat();
         let below = child.inline.iter().fold(own.clone(), |folder, part| folder.join(part));
-        let (beside, within) =
-            (below.join(&child.name).with_extension("rs"), below.join(&child.name).join("mod.rs"));
+        let beside = below.join(&child.name).with_extension("rs");
+        let within = below.join(&child.name).join("mod.rs");
         let (file, owns) = match &child.path {
             Some(path) => (folder.join(path), true),
             None if beside.exists() => (beside, false),
@@ -110,7 +106,9 @@ impl Scan {
     fn stream(&mut self, stream: TokenStream, of_test: bool, inline: &[String]) {
         let tokens: Vec<TokenTree> = stream.into_iter().collect();
         // The attributes before an item apply to the whole item.
-        let (mut for_test, mut path, mut public) = (false, None, false);
+        let mut for_test = false;
+        let mut path = None;
+        let mut public = false;
         let mut at = 0;
         while at < tokens.len() {
             let test = of_test || for_test;
@@ -151,8 +149,12 @@ impl Scan {
                 TokenTree::Ident(_) if word(here) == "mod" => {
                     let name = tokens.get(at + 1).map(word).unwrap_or_default();
                     if is_mark(tokens.get(at + 2), ';') {
-                        let (inline, path) = (inline.to_vec(), path.take());
-                        self.children.push(Child { name, inline, path, test });
+                        self.children.push(Child {
+                            name,
+                            inline: inline.to_vec(),
+                            path: path.take(),
+                            test,
+                        });
                     } else if let Some(TokenTree::Group(group)) = tokens.get(at + 2) {
                         self.stream(group.stream(), test, &[inline, &[name]].concat());
                         (for_test, public) = (false, false);
@@ -242,8 +244,13 @@ impl Scan {
             if let (Some(last), false, Some(at)) = (path.last(), ended, branch.first()) {
                 let import = Some((alias.unwrap_or_else(|| last.clone()), public));
                 let line = at.span().start().line;
-                let (what, inline) = (Named::Path(path), inline.to_vec());
-                self.names.push(Name { what, line, test, inline, import });
+                self.names.push(Name {
+                    what: Named::Path(path),
+                    line,
+                    test,
+                    inline: inline.to_vec(),
+                    import,
+                });
             }
         }
     }
@@ -287,7 +294,7 @@ fn is_colons(tokens: &[TokenTree], at: usize) -> bool {
 
 /// Returns the imports between the files of one crate, by index in `files`, without tests.
 pub(crate) fn imports(files: &[File]) -> Vec<BTreeSet<usize>> {
-    let tree = Tree::of(files);
+    let tree = Tree::from_files(files);
     let mut edges = vec![BTreeSet::new(); files.len()];
     for (from, file) in files.iter().enumerate().filter(|(_, file)| !file.test) {
         for name in file.names.iter().filter(|name| !name.test) {
@@ -320,8 +327,9 @@ struct Tree {
 }
 
 impl Tree {
-    fn of(files: &[File]) -> Tree {
-        let (mut modules, mut aliases) = (BTreeMap::new(), BTreeMap::new());
+    fn from_files(files: &[File]) -> Tree {
+        let mut modules = BTreeMap::new();
+        let mut aliases = BTreeMap::new();
         for (at, file) in files.iter().enumerate() {
             modules.insert(file.module.clone(), at);
             for name in &file.names {

@@ -80,7 +80,6 @@ fn append(root: &Path, path: &str, text: &str) {
     put(root, path, &(before + text));
 }
 
-/// Returns the violations of all rules in a tree.
 fn sentences(root: &Path) -> Vec<String> {
     let tree = Tree::at(root);
     [

@@ -184,7 +184,8 @@ fn phrases(text: &str) -> Vec<(&'static str, &'static str)> {
 
 /// Returns each comment, string and document line with a phrase of the list, and each exception that matches no line.
 pub(crate) fn violations(root: &Path) -> Vec<String> {
-    let (mut found, mut used) = (Vec::new(), BTreeSet::new());
+    let mut found = Vec::new();
+    let mut used = BTreeSet::new();
     let files = prose::of_tree(root).into_iter();
     for (path, lines) in files.filter(|(path, _)| !FOREIGN.iter().any(|part| path.contains(part))) {
         for (number, line) in lines {

@@ -84,7 +84,8 @@ fn a_program_that_flushes_is_faster_on_the_faster_drive() {
         &script,
     ];
     let output = run(&folder, &words);
-    let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+    let printed = text(&output.stdout);
+    let errors = text(&output.stderr);
     assert!(output.status.success(), "{printed}{errors}");
     let first = printed.lines().next().unwrap();
     // On a busy machine, the answers can be late; in that case the systems are not ranked.
@@ -140,7 +141,8 @@ fn the_usual_programs_run_on_a_served_drive() {
         let script = format!("set -e; {command}; sync");
         let words = [SATA, "--turns", "1", "--size", "64MiB", "--time-scale", "1"];
         let output = run(&folder, &[&words[..], &["--", "sh", "-c", &script]].concat());
-        let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+        let printed = text(&output.stdout);
+        let errors = text(&output.stderr);
         assert!(output.status.success(), "{name}: {printed}{errors}");
         assert!(
             is_unranked(&printed) || printed.starts_with("The command takes "),
@@ -205,10 +207,8 @@ fn unprivileged() -> Vec<(&'static str, Vec<&'static str>)> {
     if tool_or_skip("unshare", &[&IN_A_NAMESPACE[1..], &["true"]].concat()).is_none() {
         return Vec::new();
     }
-    let another = match rustix::process::geteuid().is_root() {
-        true => AS_ANOTHER_USER.to_vec(),
-        false => Vec::new(),
-    };
+    let another =
+        if rustix::process::geteuid().is_root() { AS_ANOTHER_USER.to_vec() } else { Vec::new() };
     let in_its_namespace = [&another[..], &IN_A_NAMESPACE].concat();
     let mut paths = vec![("another user", another), ("another user's namespace", in_its_namespace)];
     if rustix::process::geteuid().is_root() {
@@ -281,7 +281,8 @@ fn a_trial_needs_no_privileges() {
         let method = [&method[..], &["sh", "-c", THEN_MOUNTS, "sh"]].concat();
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let output = in_front(&method, &trial, folder.path()).output().unwrap();
-        let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+        let printed = text(&output.stdout);
+        let errors = text(&output.stderr);
         assert!(output.status.success(), "{name}: {printed}{errors}");
         let results = saved(&folder, &systems);
         assert_eq!(results.len(), systems.len(), "{name}");
@@ -433,9 +434,10 @@ fn two_trials_at_once_do_not_disturb_each_other() {
 
 #[test]
 fn an_interrupted_trial_leaves_nothing_mounted() {
-    match is_root() {
-        true => interrupted("disks of root", &[]),
-        false => skipped("a disk, which only root can have"),
+    if is_root() {
+        interrupted("disks of root", &[]);
+    } else {
+        skipped("a disk, which only root can have");
     }
     unprivileged().iter().for_each(|(name, method)| interrupted(name, method));
 }

@@ -23,7 +23,6 @@ const KIB_AS_KB: f64 = 1.024;
 /// Maximum relative difference, which rounding can explain, between MB/s and the rate that the requests a second imply.
 const SLACK: f64 = 0.01;
 
-/// The program that wrote a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SourceProgram {
     CrystalDiskMark,
@@ -31,7 +30,6 @@ enum SourceProgram {
     Lanemark,
 }
 
-/// A line of figures.
 struct FigureLine<'t> {
     label: &'t str,
     megabytes: f64,
@@ -39,7 +37,6 @@ struct FigureLine<'t> {
     latency_us: Option<f64>,
 }
 
-/// The directions of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum TestDirections {
     Read,
@@ -69,7 +66,9 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     let old = program == SourceProgram::CrystalDiskMark
         && ["3.", "2.", "1."].iter().any(|major| name.contains(&format!(" {major}")));
     let mut section = None;
-    let (mut mixed_left, mut by_document, mut from_iops) = (0, false, false);
+    let mut mixed_left = 0;
+    let mut by_document = false;
+    let mut from_iops = false;
     for (index, raw) in text.lines().enumerate() {
         let line = raw.trim_start_matches(['>', ' ', '\t', '\u{feff}']);
         if let Some(found) = section_of(line) {
@@ -100,7 +99,8 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
                 bytes = by_requests;
                 from_iops = true;
             } else if (ratio - 1.0).abs() > SLACK && line.iops.is_some_and(|iops| iops > 20.0) {
-                let (label, percent) = (shown(line.label.trim()), (ratio - 1.0) * 100.0);
+                let label = shown(line.label.trim());
+                let percent = (ratio - 1.0) * 100.0;
                 run.note(&format!(
                     "{label}: the rate that its IOPS imply differs from its MB/s by {percent:+.1}%; both are kept"
                 ));
@@ -144,7 +144,8 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     if text.contains("<0Fill>") || text.contains("<All 0x00>") {
         run.note("its data is zeros, which some drives compress");
     }
-    let (mut drive, mut date) = (None, None);
+    let mut drive = None;
+    let mut date = None;
     for line in text.lines() {
         let Some((key, value)) = line.trim_start_matches(['>', ' ', '\t']).split_once(':') else {
             continue;
@@ -227,7 +228,6 @@ fn section_of(line: &str) -> Option<TestDirections> {
     }
 }
 
-/// Returns the directions of a line in a section.
 fn directions(line: &FigureLine<'_>, section: Option<TestDirections>) -> Option<TestDirections> {
     let label = line.label.to_ascii_lowercase();
     match section {
@@ -301,7 +301,8 @@ fn sample(
     let seconds = elapsed.as_seconds();
     let latency_ns = line.latency_us.and_then(|us| nanoseconds(us, 1e3));
     let latency = |count: u64| -> LatencyHistogram { of_mean(count, latency_ns, None, None) };
-    let (bytes, requests) = (bytes_per_second * seconds, requests_per_second * seconds);
+    let bytes = bytes_per_second * seconds;
+    let requests = requests_per_second * seconds;
     let side = direction(bytes, requests, latency)?;
     let mut sample = Sample { elapsed, ..Sample::empty() };
     match directions {

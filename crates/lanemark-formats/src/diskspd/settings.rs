@@ -39,7 +39,8 @@ impl TimeSpanSettings {
             direct: Some(false),
             ..Self::default()
         };
-        let (mut paths, mut in_total) = (Vec::new(), None);
+        let mut paths = Vec::new();
+        let mut in_total = None;
         for word in words(line).iter().skip(1) {
             let Some(option) = word.strip_prefix(['-', '/']).filter(|option| !option.is_empty())
             else {
@@ -199,7 +200,9 @@ fn bytes(value: &str, block: Option<f64>) -> Option<f64> {
 
 /// Returns the words of a command line; words may be quoted.
 fn words(line: &str) -> Vec<String> {
-    let (mut all, mut word, mut quoted) = (Vec::new(), String::new(), false);
+    let mut all = Vec::new();
+    let mut word = String::new();
+    let mut quoted = false;
     for letter in line.chars() {
         match letter {
             '"' => quoted = !quoted,

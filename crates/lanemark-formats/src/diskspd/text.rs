@@ -149,7 +149,8 @@ pub(super) fn histogram_of(
         return of_mean(count, mean_ns, Some(min), Some(max));
     }
     let stated: Vec<(f64, u64)> = stated.iter().map(|(at, ns)| (*at, *ns as u64)).collect();
-    let (min, max) = (min.min(mean).floor() as u64, max.max(mean).ceil() as u64);
+    let min = min.min(mean).floor() as u64;
+    let max = max.max(mean).ceil() as u64;
     LatencyHistogram::from_percentiles(stated, count, mean, min, max)
 }
 

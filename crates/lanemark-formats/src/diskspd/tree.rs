@@ -114,7 +114,8 @@ fn sample(span: &Element) -> Result<Sample, String> {
         }
         let end =
             |percent: f64| stated.iter().find(|(known, _)| *known == percent).map(|(_, ns)| *ns);
-        let (min, max) = (end(0.0), end(100.0));
+        let min = end(0.0);
+        let max = end(100.0);
         stated.retain(|(percent, _)| *percent > 0.0 && *percent < 100.0);
         let mean_ns = mean.and_then(|ms| nanoseconds(ms, 1e6));
         direction(bytes, requests, |count| histogram_of(count, mean_ns, min, max, &stated))

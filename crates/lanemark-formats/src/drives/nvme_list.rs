@@ -33,7 +33,6 @@ fn columns(text: &str) -> Option<(Vec<(String, usize)>, usize)> {
     Some((all, rule))
 }
 
-/// Reads the table.
 pub(super) fn table(text: &str) -> Vec<DescribedDrive> {
     let Some((columns, rule)) = columns(text) else { return Vec::new() };
     let mut drives = Vec::new();

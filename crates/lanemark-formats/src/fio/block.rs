@@ -29,7 +29,7 @@ impl BlockSizes {
     }
 
     /// Reads these options of a job. `read_share` is the share of reads among its requests.
-    pub(crate) fn of(
+    pub(crate) fn from_job(
         job: &Job,
         direction: RwOption,
         read_share: f64,
@@ -37,11 +37,16 @@ impl BlockSizes {
     ) -> Option<Self> {
         let base = job.kb_base();
         let (option, lists) = if job.has("bssplit") {
-            ("bssplit", job.each("bssplit", findings, |text| split(text, base))?)
+            ("bssplit", job.read_per_direction("bssplit", findings, |text| split(text, base))?)
         } else if job.has("bsrange") {
-            ("bsrange", job.each("bsrange", findings, |text| range(text, base))?)
+            ("bsrange", job.read_per_direction("bsrange", findings, |text| range(text, base))?)
         } else if job.has("bs") {
-            ("bs", job.each("bs", findings, |text| Ok(single_size(number::bytes(text, base)?)))?)
+            (
+                "bs",
+                job.read_per_direction("bs", findings, |text| {
+                    Ok(single_size(number::bytes(text, base)?))
+                })?,
+            )
         } else {
             ("bs", [None, None, None])
         };
@@ -68,9 +73,10 @@ impl BlockSizes {
         let block = sizes.iter().map(|size| size.block).max()?;
         let least = sizes.iter().map(|size| size.block.get()).min()?;
         // Sequential requests are adjacent only if each length is a multiple of the unit.
-        let unit = match direction.random {
-            true => least,
-            false => sizes.iter().fold(0, |unit, size| gcd(unit, size.block.get())),
+        let unit = if direction.random {
+            least
+        } else {
+            sizes.iter().fold(0, |unit, size| gcd(unit, size.block.get()))
         };
         let alignment = if job.has("ba") { alignment(job, direction, findings)? } else { unit };
         let sizes = if sizes.len() > 1 { sizes } else { Vec::new() };
@@ -80,7 +86,7 @@ impl BlockSizes {
 
 fn alignment(job: &Job, direction: RwOption, findings: &mut JobProblems) -> Option<u64> {
     let base = job.kb_base();
-    let given = job.each("ba", findings, |text| number::bytes(text, base))?;
+    let given = job.read_per_direction("ba", findings, |text| number::bytes(text, base))?;
     let mut sizes = direction.kinds().filter_map(|kind| given[kind]);
     let first = sizes.next().unwrap_or(BLOCK);
     if sizes.any(|other| other != first) {
@@ -135,7 +141,8 @@ fn range(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
     /// Maximum number of sizes. If a range contains more sizes, only some of them, evenly spaced, are used.
     const COUNT_MAX: u64 = 4096;
     let (least, most) = text.split_once('-').or_else(|| text.split_once(':')).ok_or(EXPECTED)?;
-    let (least, most) = (number::bytes(least, kb_base)?, number::bytes(most, kb_base)?);
+    let least = number::bytes(least, kb_base)?;
+    let most = number::bytes(most, kb_base)?;
     if least == 0 || most < least {
         return Err(EXPECTED);
     }

@@ -147,7 +147,9 @@ pub fn command(words: &[String], file: &str) -> Result<FioCommandLine, FormatErr
 /// # Errors
 /// Returns an error if a quote is not closed.
 pub fn words(text: &str, file: &str) -> Result<Vec<String>, FormatError> {
-    let (mut all, mut word, mut quote) = (Vec::new(), None::<String>, None::<char>);
+    let mut all = Vec::new();
+    let mut word = None::<String>;
+    let mut quote = None::<char>;
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
         match (quote, letter) {

@@ -39,7 +39,7 @@ impl RwOption {
         Self { reads: true, writes: true, trims: false, random: true, step: 0 };
 
     /// Reads `rw` of a job; the default is sequential reads.
-    pub(crate) fn of(job: &Job, findings: &mut JobProblems) -> Option<Self> {
+    pub(crate) fn from_job(job: &Job, findings: &mut JobProblems) -> Option<Self> {
         if !job.has("rw") {
             let [reads, writes, trims, random] = WORDS[0].1;
             return Some(Self { reads, writes, trims, random, step: 0 });

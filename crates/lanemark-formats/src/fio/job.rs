@@ -15,7 +15,6 @@ use crate::error::{FormatError, OptionNote, SupportLevel, shown};
 pub(crate) struct JobProblems {
     pub(crate) faults: Vec<FormatError>,
     pub(crate) notes: Vec<OptionNote>,
-    /// All elements of `notes`.
     noted: HashSet<OptionNote>,
 }
 
@@ -225,7 +224,7 @@ impl Job {
     }
 
     /// Returns up to three values, for reads, writes and trims; a missing value defaults to the last value given.
-    pub(crate) fn each<T: Clone>(
+    pub(crate) fn read_per_direction<T: Clone>(
         &self,
         name: &str,
         found: &mut JobProblems,

@@ -26,7 +26,6 @@ pub(crate) struct OptionLine {
     pub(crate) line: u64,
 }
 
-/// A section `[name]` and its lines.
 #[derive(Clone, Debug)]
 pub(crate) struct JobSection {
     pub(crate) name: String,
@@ -102,8 +101,12 @@ impl JobFileReader<'_, '_> {
                     FormatError::at(file, line, format!("`{}` is not terminated", shown(text)));
                 return Err(error.hint("write [name]"));
             };
-            let (name, file) = (name.trim().to_owned(), file.clone());
-            self.sections.push(JobSection { name, file, line, lines: Vec::new() });
+            self.sections.push(JobSection {
+                name: name.trim().to_owned(),
+                file: file.clone(),
+                line,
+                lines: Vec::new(),
+            });
             return Ok(());
         }
         if let Some(path) =

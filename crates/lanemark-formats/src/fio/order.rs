@@ -170,19 +170,14 @@ fn zones(
                 _ => Err("percentages from 0 to 100"),
             },
         };
-        let span = match absolute {
-            true => Some(number::bytes(span, kb_base)? as f64),
-            false => percent(span)?,
-        };
+        let span =
+            if absolute { Some(number::bytes(span, kb_base)? as f64) } else { percent(span)? };
         parts.push((percent(share)?, span));
     }
     if parts.is_empty() || parts.len() > 64 {
         return Err("from 1 to 64 zones");
     }
-    let whole = match absolute {
-        true => parts.iter().filter_map(|(_, span)| *span).sum(),
-        false => 1.0,
-    };
+    let whole = if absolute { parts.iter().filter_map(|(_, span)| *span).sum() } else { 1.0 };
     let share_left = |values: &dyn Fn(&(Option<f64>, Option<f64>)) -> Option<f64>, whole: f64| {
         let stated: f64 = parts.iter().filter_map(values).sum();
         let untold = parts.iter().filter(|part| values(part).is_none()).count().max(1);

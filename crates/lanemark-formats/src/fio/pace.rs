@@ -54,9 +54,10 @@ pub(crate) fn apply_limits(
     });
     let volume = each.saturating_mul(loops).saturating_mul(u64::from(test.threads));
     test.duration = runtime;
-    test.volume = match time_based && runtime.is_some() {
-        true => None,
-        false => Some(Bytes(volume.max(test.block.get()))),
+    test.volume = if time_based && runtime.is_some() {
+        None
+    } else {
+        Some(Bytes(volume.max(test.block.get())))
     };
     test.ramp = job.time("ramp_time", DefaultTimeUnit::Seconds, findings).unwrap_or(Duration::ZERO);
     apply_steady_state(job, test, findings);
@@ -130,15 +131,16 @@ pub(crate) fn arrivals(
     findings: &mut JobProblems,
 ) {
     let base = job.kb_base();
-    let bytes = job.each("rate", findings, |text| number::bytes(text, base));
-    let counts = job.each("rate_iops", findings, |text| number::integer(text, base));
+    let bytes = job.read_per_direction("rate", findings, |text| number::bytes(text, base));
+    let counts = job.read_per_direction("rate_iops", findings, |text| number::integer(text, base));
     let process = job.parsed("rate_process", findings, |text| match text.trim() {
         "linear" => Ok(ArrivalProcess::Even),
         "poisson" => Ok(ArrivalProcess::Poisson),
         _ => Err("linear or poisson"),
     });
     let mut rate = f64::INFINITY;
-    let (reads, trims) = (requests.read_share.get(), requests.mix.trim_share.get());
+    let reads = requests.read_share.get();
+    let trims = requests.mix.trim_share.get();
     let shares = [reads * (1.0 - trims), (1.0 - reads) * (1.0 - trims), trims];
     let rate_of = |kind: usize| {
         let of_direction =

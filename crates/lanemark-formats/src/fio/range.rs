@@ -47,7 +47,7 @@ pub(crate) struct JobRange {
 }
 
 impl RequestedRange {
-    pub(crate) fn of(job: &Job, findings: &mut JobProblems) -> Option<Self> {
+    pub(crate) fn from_job(job: &Job, findings: &mut JobProblems) -> Option<Self> {
         let clones = job.integer("numjobs", findings).unwrap_or(1);
         if clones == 0 || clones > CLONES_MAX {
             findings.add_error(job.error("numjobs", "from 1 to 1024"));
@@ -234,7 +234,8 @@ fn ranges_at(
         // A share of a file is rounded down to a multiple of 4 KiB.
         WrittenSize::Share(share) => (length as f64 * share) as u64 / 4096 * 4096,
     };
-    let (offset, increment) = (bytes(wanted.offset), bytes(wanted.increment));
+    let offset = bytes(wanted.offset);
+    let increment = bytes(wanted.increment);
     // The rest of the file that is left for the last clone, which has the highest offset.
     let all_steps = increment.saturating_mul(wanted.clones - 1);
     let last = length.checked_sub(offset.saturating_add(all_steps)).filter(|&room| room > 0);

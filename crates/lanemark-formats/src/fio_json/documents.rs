@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 
 use crate::error::{FormatError, shown};
 
-/// Maximum number of documents that are read.
 const DOCUMENTS_MAX: usize = 10_000;
 /// Maximum number of positions at which a text looks like the beginning of JSON but is not JSON.
 const FAILURES_MAX: usize = 64;
@@ -140,7 +139,8 @@ fn continues(earlier: &FioDocument, later: &FioDocument) -> bool {
         let list = document.get("jobs").or(document.get("client_stats"));
         list.and_then(Value::as_array).cloned().unwrap_or_default()
     };
-    let (before, after) = (jobs(earlier), jobs(later));
+    let before = jobs(earlier);
+    let after = jobs(later);
     let is_same_job = |(a, b): (&Value, &Value)| {
         ["jobname", "groupid", "job options", "hostname"].iter().all(|key| a.get(key) == b.get(key))
     };
@@ -157,7 +157,8 @@ fn continues(earlier: &FioDocument, later: &FioDocument) -> bool {
     let has_grown = |(a, b): (&Value, &Value)| {
         ["read", "write", "trim", "mixed"].iter().all(|key| count(a, key) <= count(b, key))
     };
-    let (ran, runs) = (runtime_ms(&before), runtime_ms(&after));
+    let ran = runtime_ms(&before);
+    let runs = runtime_ms(&after);
     if !before.iter().zip(&after).all(has_grown) || runs < ran {
         return false;
     }

@@ -69,7 +69,6 @@ pub struct SuppliedSettings {
     pub queue_depth: Option<u32>,
 }
 
-/// The test of a draft.
 pub(super) struct DraftedTest {
     pub(super) test: Test,
     /// Whether the options determine the range of the test.
@@ -163,7 +162,12 @@ impl TestDraft {
     /// Returns the test of the job, if the options describe it completely.
     pub(super) fn by_options(&self, file: &str) -> Option<DraftedTest> {
         let test = self.read_as_job(file, None, |_| true)?;
-        Some(DraftedTest { test: self.ended(test), placed: true, whole: true, contradiction: None })
+        Some(DraftedTest {
+            test: self.with_transferred_volume(test),
+            placed: true,
+            whole: true,
+            contradiction: None,
+        })
     }
 
     /// Returns the test of the job as far as the options describe it; `size` is the size of the target, for options
@@ -179,7 +183,12 @@ impl TestDraft {
         }
         let is_among_few = |name: &str| FEW.contains(&name);
         let described = |placed, whole| {
-            move |test| DraftedTest { test: self.ended(test), placed, whole, contradiction: None }
+            move |test| DraftedTest {
+                test: self.with_transferred_volume(test),
+                placed,
+                whole,
+                contradiction: None,
+            }
         };
         let by_options = self
             .by_options(file)
@@ -205,7 +214,7 @@ impl TestDraft {
         contradiction: Option<String>,
     ) -> DraftedTest {
         let trusted = !self.silent && contradiction.is_none();
-        let test = self.ended(self.plain_test(size, supplied, trusted));
+        let test = self.with_transferred_volume(self.plain_test(size, supplied, trusted));
         DraftedTest { test, placed: false, whole: self.silent, contradiction }
     }
 
@@ -221,15 +230,16 @@ impl TestDraft {
         }
         let count =
             |side: &Option<DirectionResult>| side.as_ref().map_or(0, |side| side.latency.count());
-        let (reads, writes) = (count(&self.sample.reads), count(&self.sample.writes));
+        let reads = count(&self.sample.reads);
+        let writes = count(&self.sample.writes);
         if reads > 0 && !test.reads() && !test.trims() {
             return Some(format!("the options request no reads, but {reads} were counted"));
         }
         if writes > 0 && !test.writes() && !test.trims() {
             return Some(format!("the options request no writes, but {writes} were counted"));
         }
-        let (stated, counted) =
-            (test.read_share().get(), reads as f64 / (reads + writes).max(1) as f64);
+        let stated = test.read_share().get();
+        let counted = reads as f64 / (reads + writes).max(1) as f64;
         if reads + writes >= SHARE_FROM && (stated - counted).abs() > SHARE_SLACK && !test.trims() {
             return Some(format!(
                 "the options request {:.0}% reads, but {:.0}% were counted",
@@ -243,7 +253,8 @@ impl TestDraft {
             return None;
         }
         let most = test.mix().sizes.iter().map(|size| size.block).max().unwrap_or(test.block);
-        let (least, most) = (test.block_least().get() as f64, most.get() as f64);
+        let least = test.block_least().get() as f64;
+        let most = most.get() as f64;
         let sides = [("read", &self.sample.reads), ("write", &self.sample.writes)];
         sides.into_iter().find_map(|(name, side)| {
             let side = side.as_ref().filter(|side| side.latency.count() > 0)?;
@@ -259,7 +270,7 @@ impl TestDraft {
     }
 
     /// Returns the test with the volume that it transferred.
-    fn ended(&self, test: Test) -> Test {
+    fn with_transferred_volume(&self, test: Test) -> Test {
         let volume = match (test.volume, test.duration) {
             // fio does not print options without a value. A job that continued beyond its size had the option
             // `time_based`.
@@ -300,7 +311,8 @@ impl TestDraft {
         let side = |side: &Option<DirectionResult>| {
             side.as_ref().map_or(0, |side| side.latency.count()) as f64
         };
-        let (reads, writes) = (side(&self.sample.reads), side(&self.sample.writes));
+        let reads = side(&self.sample.reads);
+        let writes = side(&self.sample.writes);
         let unified = side(&self.sample.unified);
         let operations = reads + writes + unified;
         let mean =

@@ -9,7 +9,6 @@ use lanemark_schema::workload::AverageMethod;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Maximum number of repeats that are read.
 const REPEATS_MAX: usize = 1000;
 
 /// The content of the key `lanemark`.
@@ -19,13 +18,12 @@ pub(super) struct LanemarkKey {
     pub(super) statistic: String,
     /// The statistic of the headline figures.
     pub(super) average: AverageMethod,
-    /// The repeats.
     pub(super) repeats: Vec<Sample>,
 }
 
 impl LanemarkKey {
     /// Returns the additions for `test`. Records of the simulator and of the machine are not included.
-    pub(super) fn of(test: &TestResult, average: AverageMethod) -> Self {
+    pub(super) fn from_result(test: &TestResult, average: AverageMethod) -> Self {
         let repeats = test.samples.iter().map(|sample| Sample {
             faults: Vec::new(),
             evidence: None,

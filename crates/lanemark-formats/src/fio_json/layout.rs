@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Json {
     Integer(u64),

@@ -13,7 +13,6 @@ use super::documents::{FioDocument, documents};
 use super::draft::{TestDraft, options};
 use crate::error::{FormatError, shown};
 
-/// Maximum number of tests that are read.
 pub(super) const TESTS_MAX: usize = 10_000;
 
 /// The content of a file with fio's output.
@@ -88,8 +87,14 @@ fn document(
     let name = |disk: &Value| disk.get("name").and_then(Value::as_str).map(shown);
     let disks = disks.filter_map(name).collect();
     let timestamp = root.get("timestamp").and_then(Value::as_u64);
-    let (file, version) = (file.to_owned(), version.to_owned());
-    Ok(FioOutput { file, version, timestamp, disks, drafts, notes })
+    Ok(FioOutput {
+        file: file.to_owned(),
+        version: version.to_owned(),
+        timestamp,
+        disks,
+        drafts,
+        notes,
+    })
 }
 
 const HINT: &str = "check that the file is complete and was written by fio";

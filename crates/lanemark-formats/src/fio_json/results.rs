@@ -108,8 +108,9 @@ fn import_group(
     let size = size(group, span);
     let mut warnings = Vec::new();
     let mut tests: Vec<TestResult> = Vec::new();
-    let (mut unplaced, mut partly, mut submitted) =
-        (NotedTests::default(), NotedTests::default(), NotedTests::default());
+    let mut unplaced = NotedTests::default();
+    let mut partly = NotedTests::default();
+    let mut submitted = NotedTests::default();
     let mut submission_ns: f64 = 0.0;
     for (name, file, draft) in named_drafts(group) {
         if !draft.sample.errors.is_empty() {
@@ -123,14 +124,16 @@ fn import_group(
         }
         let described = draft.described_test(file, size, supplied);
         if let Some(what) = &described.contradiction {
-            let (test, what) = (name.clone(), what.clone());
-            warnings.push(Warning::OptionsContradict { test, what });
+            warnings.push(Warning::OptionsContradict { test: name.clone(), what: what.clone() });
         }
         let unstated = described.test.unstated();
         if !unstated.is_empty() {
             let (what, options): (Vec<&str>, Vec<&str>) = unstated.into_iter().unzip();
-            let (what, option) = (what.join(" and "), options.join(" and "));
-            warnings.push(Warning::NotStated { test: name.clone(), what, option });
+            warnings.push(Warning::NotStated {
+                test: name.clone(),
+                what: what.join(" and "),
+                option: options.join(" and "),
+            });
         }
         if !described.whole {
             partly.add(&name);
@@ -233,9 +236,10 @@ fn named_drafts(group: &[FioOutput]) -> Vec<(String, &str, &TestDraft)> {
     for output in group {
         for draft in &output.drafts {
             let several = files.get(draft.name.as_str()).is_some_and(|files| files.len() > 1);
-            let name = match several {
-                true => format!("{} ({})", draft.name, output.stem()),
-                false => draft.name.clone(),
+            let name = if several {
+                format!("{} ({})", draft.name, output.stem())
+            } else {
+                draft.name.clone()
             };
             let free = (2..).map(|count| format!("{name} ({count})"));
             let name = std::iter::once(name.clone()).chain(free).find(|name| !taken.contains(name));

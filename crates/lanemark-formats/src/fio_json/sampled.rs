@@ -15,7 +15,6 @@ const COUNT_MAX: u64 = 1 << 53;
 /// Maximum number of bytes, one exbibyte, so that the sum of reads and writes does not overflow.
 const BYTES_MAX: u64 = 1 << 60;
 
-/// The figures of a direction.
 struct JsonDirection {
     result: DirectionResult,
     runtime: Duration,
@@ -38,7 +37,9 @@ pub(super) fn read(job: &Value) -> Result<JobSample, String> {
         None => Ok(None),
         Some(value) => direction(value).map_err(|wrong| format!("{name}: {wrong}")),
     };
-    let (reads, writes, trims) = (side("read")?, side("write")?, side("trim")?);
+    let reads = side("read")?;
+    let writes = side("write")?;
+    let trims = side("trim")?;
     let unified = side("mixed")?;
     let flushes = flushes(job).map_err(|wrong| format!("sync: {wrong}"))?;
     if ["read", "write", "mixed"].iter().all(|key| job.get(key).is_none()) {
@@ -72,7 +73,8 @@ fn errors(job: &Value) -> Result<RequestErrors, String> {
                 .ok_or_else(|| format!("{key}: not a count"))
         }
     };
-    let (ended, first) = (number("error")?, number("first_error")?);
+    let ended = number("error")?;
+    let first = number("first_error")?;
     let requests = number("total_err")?.max(u64::from(ended > 0));
     let mut errors = RequestErrors::default();
     if requests > 0 {
@@ -179,12 +181,13 @@ fn latency(value: &Value, count: u64) -> Result<Latency, String> {
         let number = part.get(name).and_then(Value::as_f64).filter(|number| *number >= 0.0);
         number.map(|number| number * unit).ok_or(format!("{key}.{name}: not a time"))
     };
-    let (least, most) = (number("min")? as u64, number("max")? as u64);
+    let least = number("min")? as u64;
+    let most = number("max")? as u64;
     let mean = number("mean")?;
     if most == 0 && mean == 0.0 {
         return Ok(Latency { histogram: LatencyHistogram::unmeasured(count), submission_ns: None });
     }
-    let (least, most) = (least.min(most), most);
+    let least = least.min(most);
     let mean = mean.clamp(least as f64, most as f64);
     let submission = value.get("slat_ns").and_then(|slat| slat.get("mean")).and_then(Value::as_f64);
     let submission_ns = submission.filter(|slat| !from_submission && *slat > 0.0);
@@ -221,10 +224,7 @@ fn whole_bins(
         sum = sum.saturating_add(count);
         all.push(((latency as f64 * unit) as u64, count));
     }
-    match sum <= COUNT_MAX {
-        true => Ok(all),
-        false => Err(format!("{key}.bins: impossibly many requests")),
-    }
+    if sum <= COUNT_MAX { Ok(all) } else { Err(format!("{key}.bins: impossibly many requests")) }
 }
 
 fn quoted_excerpt(text: &str) -> String {
@@ -402,7 +402,8 @@ mod tests {
     fn a_job_has_its_directions_its_flushes_and_its_processor_time() {
         let JobSample { sample, submission_ns, cpu_of_one } = super::read(&job()).unwrap();
         assert_eq!(sample.elapsed, Duration::from_seconds(3));
-        let (reads, writes) = (sample.reads.unwrap(), sample.writes.unwrap());
+        let reads = sample.reads.unwrap();
+        let writes = sample.writes.unwrap();
         assert_eq!((reads.bytes.get(), reads.latency.count()), (245_760, 60));
         assert_eq!((writes.bytes.get(), writes.latency.count()), (163_840, 20));
         assert_eq!((reads.latency.mean_ns(), writes.latency.mean_ns()), (500.0, 900.0));

@@ -59,7 +59,7 @@ struct MergedRepeats<'t> {
 }
 
 impl<'t> MergedRepeats<'t> {
-    fn of(result: &'t TestResult) -> Self {
+    fn from_result(result: &'t TestResult) -> Self {
         let merged_direction = |of: fn(&Sample) -> &Option<DirectionResult>| {
             let mut sum = DirectionResult::new();
             for direction in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
@@ -81,7 +81,7 @@ impl<'t> MergedRepeats<'t> {
 }
 
 fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
-    let merged = MergedRepeats::of(result);
+    let merged = MergedRepeats::from_result(result);
     let test = &result.test;
     let seconds = merged.elapsed.as_seconds();
     let sides = [&merged.reads, &merged.writes, &merged.unified];
@@ -145,7 +145,7 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
         pairs.push(("total_err", Integer(errors.total())));
         pairs.push(("first_error", Integer(first)));
     }
-    let own = LanemarkKey::of(result, run.workload.average);
+    let own = LanemarkKey::from_result(result, run.workload.average);
     pairs.push(("lanemark", Json::Raw(serde_json::to_string(&own).unwrap_or_default())));
     pairs.extend([
         ("latency_depth", Integer(u64::from(test.queue_depth()))),
@@ -215,7 +215,8 @@ fn over_time(
     result: &TestResult,
     per: fn(&Sample) -> &Option<DirectionResult>,
 ) -> (Statistic, Statistic) {
-    let (mut kib, mut requests) = (Vec::new(), Vec::new());
+    let mut kib = Vec::new();
+    let mut requests = Vec::new();
     for sample in &result.samples {
         let seconds = sample.elapsed.as_seconds();
         let Some(of) = per(sample).as_ref().filter(|of| of.latency.count() > 0 && seconds > 0.0)
@@ -234,7 +235,10 @@ fn over_time(
             requests.push(of.latency.count() as f64 / seconds);
         }
     }
-    (Statistic::of(&kib, AverageMethod::Mean), Statistic::of(&requests, AverageMethod::Mean))
+    (
+        Statistic::from_values(&kib, AverageMethod::Mean),
+        Statistic::from_values(&requests, AverageMethod::Mean),
+    )
 }
 
 fn latency_of(histogram: &LatencyHistogram, whole: bool) -> Json {
@@ -330,7 +334,8 @@ fn disk_util(run: &RunResult) -> Vec<Json> {
         }
     }
     let entry = |device: &lanemark_schema::result::DeviceUse| {
-        let (reads, writes) = (milliseconds(device.read_time), milliseconds(device.write_time));
+        let reads = milliseconds(device.read_time);
+        let writes = milliseconds(device.write_time);
         object([
             ("name", Text(device.name.clone())),
             ("read_ios", Integer(device.reads)),

@@ -28,7 +28,8 @@ impl Latencies {
         let Some((min, max, mean)) = self.ends.filter(|_| self.are_measured()) else {
             return LatencyHistogram::unmeasured(count);
         };
-        let (min, max) = (min.min(mean).floor(), max.max(mean).ceil());
+        let min = min.min(mean).floor();
+        let max = max.max(mean).ceil();
         let mut stated: Vec<(f64, u64)> =
             self.percentiles.iter().map(|(percent, ns)| (*percent, *ns as u64)).collect();
         stated.retain(|(percent, _)| *percent > 0.0 && *percent <= 100.0);

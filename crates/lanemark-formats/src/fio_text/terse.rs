@@ -97,7 +97,8 @@ impl TerseJob<'_> {
         let width = DIRECTION + if self.version == 5 { MORE } else { 0 };
         let end = HEAD + directions * width;
         if self.values.len() < end + 2 {
-            let (found, least) = (self.values.len(), end + 2);
+            let found = self.values.len();
+            let least = end + 2;
             return Err(format!("{found} values; version {} has {least} or more", self.version));
         }
         let errno = self.number(4)? as u32;
@@ -108,7 +109,8 @@ impl TerseJob<'_> {
         let elapsed = sides.iter().map(|(_, elapsed)| *elapsed).max().unwrap_or_default();
         let computed = sides.iter().any(|(side, _)| side.is_some());
         let mut sides = sides.into_iter().map(|(side, _)| side);
-        let (reads, writes) = (sides.next().flatten(), sides.next().flatten());
+        let reads = sides.next().flatten();
+        let writes = sides.next().flatten();
         let trims = sides.next().flatten();
         let mut sample = Sample {
             elapsed,
@@ -179,8 +181,10 @@ impl TerseJob<'_> {
 /// Returns the number of requests that transferred `bytes`; the rate `iops` was truncated to a whole number.
 fn requests(bytes: f64, iops: f64, elapsed: Duration) -> f64 {
     let seconds = elapsed.as_seconds();
-    let (least, most) = ((iops * seconds).max(1.0), ((iops + 1.0) * seconds).max(1.0));
-    let (small, large) = (bytes / most, bytes / least);
+    let least = (iops * seconds).max(1.0);
+    let most = ((iops + 1.0) * seconds).max(1.0);
+    let small = bytes / most;
+    let large = bytes / least;
     // The size of the requests, if a power of two is possible.
     let power = (9..27).map(|power| f64::from(1_u32 << power));
     let block = power.rev().find(|block| (small * 0.999..=large * 1.001).contains(block));

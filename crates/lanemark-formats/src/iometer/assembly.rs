@@ -42,12 +42,11 @@ impl SettingsReader<'_> {
             if given.is_empty() {
                 given = self.specifications.iter().map(line_and_name).collect();
             }
-            let (sectors, start) = (0, 0);
             self.workers.push(IometerWorker {
                 line: 1,
                 depth: 1,
-                sectors,
-                start,
+                sectors: 0,
+                start: 0,
                 specifications: given,
                 targets: Vec::new(),
             });
@@ -235,11 +234,12 @@ impl SettingsReader<'_> {
 
 fn free_name(tests: &[Test], name: &str) -> String {
     let is_taken = |name: &str| tests.iter().any(|test| test.name == name);
-    match is_taken(name) {
-        false => name.to_owned(),
-        true => (2..)
+    if is_taken(name) {
+        (2..)
             .map(|count| format!("{name} ({count})"))
             .find(|name| !is_taken(name))
-            .unwrap_or_default(),
+            .unwrap_or_default()
+    } else {
+        name.to_owned()
     }
 }

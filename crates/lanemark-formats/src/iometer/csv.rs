@@ -50,7 +50,9 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     let mut run = ReportedRun::new(file, &format!("Iometer {}", version(text)));
     let mut specifications: HashMap<&str, Option<AccessSpecification>> = HashMap::new();
     let mut columns: Vec<&str> = Vec::new();
-    let (mut name, mut section, mut last) = (None, "", None::<TestRows>);
+    let mut name = None;
+    let mut section = "";
+    let mut last = None::<TestRows>;
     let mut stamp = None;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim_end().trim_start_matches('\u{feff}');
@@ -162,7 +164,8 @@ impl<'t> CsvRow<'t> {
             self.number(name)
                 .ok_or_else(|| format!("the row contains no number in the column `{name}`"))
         };
-        let (reads, writes) = (required_number("Read I/Os")?, required_number("Write I/Os")?);
+        let reads = required_number("Read I/Os")?;
+        let writes = required_number("Write I/Os")?;
         let rate = required_number("IOps")?;
         let ms = |name: &str| self.number(name).and_then(|ms| nanoseconds(ms, 1e6));
         let side = |word: &str, bytes: f64, count: f64| {

@@ -37,7 +37,6 @@ pub(super) struct AccessSpecification {
     pub(super) parts: Vec<AccessLine>,
 }
 
-/// A line of a specification.
 #[derive(Clone, Debug)]
 pub(super) struct AccessLine {
     pub(super) line: u64,
@@ -118,8 +117,13 @@ impl SettingsReader<'_> {
     }
 
     pub(super) fn note(&mut self, line: u64, option: &str, reason: &str) {
-        let (file, option, reason) = (self.file.to_owned(), option.to_owned(), reason.to_owned());
-        self.notes.push(OptionNote { file, line, option, kept: SupportLevel::Nearly, reason });
+        self.notes.push(OptionNote {
+            file: self.file.to_owned(),
+            line,
+            option: option.to_owned(),
+            kept: SupportLevel::Nearly,
+            reason: reason.to_owned(),
+        });
     }
 
     fn value(&mut self, key: &str, value: &str, line: u64) -> Result<(), FormatError> {
@@ -302,7 +306,15 @@ impl SettingsReader<'_> {
             return Err(error.hint("set it to 0"));
         }
         let percent = |percent: u64| percent as f64 / 100.0;
-        let (share, reads, random) = (percent(share), percent(reads), percent(random));
-        Ok(AccessLine { line, size, share, reads, random, delay_ms, burst: burst.max(1), align })
+        Ok(AccessLine {
+            line,
+            size,
+            share: percent(share),
+            reads: percent(reads),
+            random: percent(random),
+            delay_ms,
+            burst: burst.max(1),
+            align,
+        })
     }
 }

@@ -12,7 +12,8 @@ fn figures(
 ) -> Option<(u64, u64, Option<u64>, f64, Option<u64>)> {
     let direction = direction?;
     let latency = &direction.latency;
-    let (least, most) = (latency.min_ns(), latency.max_ns());
+    let least = latency.min_ns();
+    let most = latency.max_ns();
     Some((direction.bytes.get(), latency.count(), least, latency.mean_ns(), most))
 }
 

@@ -21,7 +21,8 @@ fn import(text: &str) -> RunResult {
 fn direction(bytes: u64, latencies: &[(u64, u64)]) -> Option<DirectionResult> {
     let count: u64 = latencies.iter().map(|(_, count)| count).sum();
     let sum: u64 = latencies.iter().map(|(latency, count)| latency * count).sum();
-    let (min_ns, max_ns) = (latencies[0].0, latencies[latencies.len() - 1].0);
+    let min_ns = latencies[0].0;
+    let max_ns = latencies[latencies.len() - 1].0;
     let mean_ns = sum as f64 / count as f64;
     let latency = LatencyHistogram::from_bins(latencies.iter().copied(), mean_ns, min_ns, max_ns);
     Some(DirectionResult { bytes: Bytes(bytes), latency })

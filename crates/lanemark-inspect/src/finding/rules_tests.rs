@@ -455,7 +455,8 @@ fn devices_with_the_same_finding_share_it_and_notes_are_last() {
     let told: Vec<(bool, Vec<String>)> =
         found.into_iter().map(|one| (one.finding.is_note(), one.devices)).collect();
     let names = |all: &[&str]| all.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    let (both, last) = (names(&["sda", "sdb"]), names(&["sdc"]));
+    let both = names(&["sda", "sdb"]);
+    let last = names(&["sdc"]);
     let wanted = [(false, both.clone()), (false, last.clone()), (true, both), (true, last)];
     assert_eq!(told, wanted);
 }

@@ -1,6 +1,5 @@
 //! A PCI function in a text, its address, and limits on the input.
 
-/// Maximum number of lines that are read.
 pub(super) const LINES_MAX: usize = 200_000;
 /// Maximum number of functions that are created.
 pub(super) const FUNCTIONS_MAX: usize = 4096;

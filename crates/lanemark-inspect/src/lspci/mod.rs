@@ -51,7 +51,6 @@ pub(crate) struct LspciTree {
 /// The reason why a text does not describe a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LspciProblem {
-    /// The text is empty.
     Empty,
     /// The text does not contain output of lspci.
     NotLspci,
@@ -63,7 +62,6 @@ pub enum LspciProblem {
     BrokenTree,
     /// The text contains functions, but no storage controller.
     NoStorage {
-        /// Number of functions in the text.
         functions: usize,
     },
 }
@@ -77,7 +75,8 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
         Err(problem) => return Ok(Err(problem)),
     };
     let folder = PrivateFolder::new("lanemark-lspci-")?;
-    let (mut drives, mut controllers) = (0, 0);
+    let mut drives = 0;
+    let mut controllers = 0;
     let mut denied = Vec::new();
     write_step(|| {
         let root = folder.path();
@@ -102,7 +101,8 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
                 symlink(format!("../../bus/pci/drivers/{driver}"), at.join("driver"))?;
             }
             if function.class == Some(0x01_0802) {
-                let (controller, block) = (format!("nvme{drives}"), format!("nvme{drives}n1"));
+                let controller = format!("nvme{drives}");
+                let block = format!("nvme{drives}n1");
                 let block_path = format!("nvme/{controller}/{block}");
                 fs::create_dir_all(at.join(&block_path))?;
                 write(&at.join("nvme").join(&controller), "model", &function.name)?;
@@ -153,12 +153,16 @@ fn functions(text: &str) -> Result<BTreeMap<FunctionAddress, LspciFunction>, Lsp
     }
     let is_machine_readable =
         || text.lines().any(|line| line.starts_with("Slot:")) && text.contains("\nClass:");
-    match functions.is_empty() {
-        false => Ok(functions),
-        true if text.trim().is_empty() => Err(LspciProblem::Empty),
-        true if verbose::has_links(text) => Err(LspciProblem::LinksOnly),
-        true if is_machine_readable() => Err(LspciProblem::MachineReadable),
-        true => Err(LspciProblem::NotLspci),
+    if !functions.is_empty() {
+        Ok(functions)
+    } else if text.trim().is_empty() {
+        Err(LspciProblem::Empty)
+    } else if verbose::has_links(text) {
+        Err(LspciProblem::LinksOnly)
+    } else if is_machine_readable() {
+        Err(LspciProblem::MachineReadable)
+    } else {
+        Err(LspciProblem::NotLspci)
     }
 }
 
@@ -166,7 +170,8 @@ impl LspciFunction {
     /// Returns a configuration space with the values of the PCI Express capability from the text; `None` if the text
     /// does not contain them.
     fn config(&self) -> Option<Vec<u8>> {
-        let (capable, set) = (self.payload_capable?, self.payload?);
+        let capable = self.payload_capable?;
+        let set = self.payload?;
         let mut config = vec![0; 256];
         // The list consists of one capability, at 40h, with its id, the end of the list, flags, supported values and
         // set values.

@@ -196,7 +196,8 @@ impl Tree {
         speeds: [&str; 3],
         word: u16,
     ) -> String {
-        let (index, link) = (port - 1, format!("{host}/ata{port}/link{port}"));
+        let index = port - 1;
+        let link = format!("{host}/ata{port}/link{port}");
         self.files(
             &format!("{link}/ata_link/link{port}"),
             &[

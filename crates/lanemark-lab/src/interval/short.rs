@@ -24,7 +24,6 @@ const NEGLIGIBLE: f64 = 0.01;
 /// percentile does not determine the length of the tests: if brief tests differ by more, it does not have an interval.
 const TAIL_NEGLIGIBLE: f64 = 0.03;
 
-/// The length of a short test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShortLength {
     /// A few thousand requests, which is sufficient to determine each rate.
@@ -71,10 +70,7 @@ pub(super) struct RatioByLength {
 
 /// Returns the length that the other draws need, given the ratios of a few `probes`.
 pub(super) fn sufficient_length(probes: &[Option<RatioByLength>]) -> ShortLength {
-    match ratios_agree(probes, NEGLIGIBLE) {
-        true => ShortLength::Brief,
-        false => ShortLength::Short,
-    }
+    if ratios_agree(probes, NEGLIGIBLE) { ShortLength::Brief } else { ShortLength::Short }
 }
 
 /// Returns whether brief tests are sufficient for a latency percentile, given the ratios of a few `probes`.
@@ -113,7 +109,8 @@ mod tests {
             assert_eq!(sufficient_length(&probes), wanted, "{probes:?}");
         }
         // The bound for a latency percentile is wider.
-        let (near, far) = (0.5 * 0.0299_f64.exp(), 0.5 * 0.0301_f64.exp());
+        let near = 0.5 * 0.0299_f64.exp();
+        let far = 0.5 * 0.0301_f64.exp();
         assert!(is_brief_enough_for_tail(&[of(0.5, near), of(near, 0.5)]));
         for probes in [vec![of(0.5, far)], vec![of(far, 0.5)], vec![of(0.5, 0.5), None], vec![]] {
             assert!(!is_brief_enough_for_tail(&probes), "{probes:?}");

@@ -20,8 +20,8 @@ pub(super) fn summary(
     let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / count;
     let mut sorted = logs.clone();
     sorted.sort_by(f64::total_cmp);
-    let (low, high) =
-        (quantile(&sorted, (1.0 - SHARE) / 2.0), quantile(&sorted, (1.0 + SHARE) / 2.0));
+    let low = quantile(&sorted, (1.0 - SHARE) / 2.0);
+    let high = quantile(&sorted, (1.0 + SHARE) / 2.0);
     let share = |column: usize| {
         let covariance: f64 =
             drawn.iter().zip(&logs).map(|((_, row), log)| row[column] * (log - mean)).sum::<f64>()
@@ -48,7 +48,8 @@ pub(super) fn summary(
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let last = sorted.len().saturating_sub(1) as f64;
     let at = (share * (sorted.len() as f64 + 1.0) - 1.0).clamp(0.0, last);
-    let (low, part) = (at.floor() as usize, at.fract());
+    let low = at.floor() as usize;
+    let part = at.fract();
     let next = sorted.get(low + 1).or(sorted.get(low));
     sorted.get(low).zip(next).map_or(0.0, |(one, two)| one + part * (two - one))
 }
@@ -59,7 +60,6 @@ mod tests {
 
     use super::*;
 
-    /// Draws of a prediction.
     const DRAWS: usize = 32;
     /// The number of standard deviations on both sides of a normal distribution's mean that contain 80%.
     const SIDES: f64 = 1.2816;

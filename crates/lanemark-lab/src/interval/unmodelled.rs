@@ -53,7 +53,7 @@ impl UnmodelledFactors {
     }
 
     /// Returns the factors for a prediction of `rate` requests a second, given a short version of its test.
-    pub(super) fn of(system: &System, test: &Test, sample: &Sample, rate: f64) -> Self {
+    pub(super) fn for_prediction(system: &System, test: &Test, sample: &Sample, rate: f64) -> Self {
         let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
         let is_link = |id: &HopId| matches!(id, HopId::Link(_) | HopId::SecondLink(_));
         let is_full = hops.iter().any(|hop| hop.utilisation >= FULL && is_link(&hop.id));
@@ -141,7 +141,9 @@ mod tests {
         let library = Library::built_in();
         let system = |name: &str| crate::assemble(&library, name, &[]).unwrap();
         let rated = |name: &str| System { is_rated: true, ..system(name) };
-        let (plain, cached, arm) = (rated(PLAIN), rated(CACHED), rated(ARM));
+        let plain = rated(PLAIN);
+        let cached = rated(CACHED);
+        let arm = rated(ARM);
         let idle = (0.2, 0.5);
         // Each row contains the share of reads, the interval of flushes, the use of link and drive, the rate, and the
         // factors.
@@ -163,14 +165,23 @@ mod tests {
         for (row, (system, reads, flushes, (link, drive), rate, wanted)) in
             table.into_iter().enumerate()
         {
-            let given =
-                UnmodelledFactors::of(system, &test(reads, flushes), &sample(link, drive), rate);
+            let given = UnmodelledFactors::for_prediction(
+                system,
+                &test(reads, flushes),
+                &sample(link, drive),
+                rate,
+            );
             assert_eq!(given, wanted, "row {row}");
         }
         let own = system(PLAIN);
         for reads in [0.0, 0.5, 1.0] {
             assert_eq!(
-                UnmodelledFactors::of(&own, &test(reads, None), &sample(0.2, 0.5), 100.0),
+                UnmodelledFactors::for_prediction(
+                    &own,
+                    &test(reads, None),
+                    &sample(0.2, 0.5),
+                    100.0
+                ),
                 OWN
             );
         }

@@ -31,7 +31,6 @@ const NO_EFFECT: f64 = 0.01;
 /// The latency percentiles that have intervals.
 pub(super) const TAILS: [f64; 2] = [99.0, 99.9];
 
-/// The outcomes of a short test.
 #[derive(Clone, Debug)]
 pub(super) struct DrawnOutcomes {
     /// The short test with the values in the files.
@@ -73,7 +72,6 @@ impl DrawnOutcomes {
     }
 }
 
-/// The figures of one short test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ShortFigures {
     /// Requests a second.
@@ -83,7 +81,7 @@ pub(super) struct ShortFigures {
 }
 
 impl ShortFigures {
-    fn of(sample: &Sample) -> Self {
+    fn from_sample(sample: &Sample) -> Self {
         let latency = sample.latency();
         let tail = |percentile: f64| latency.percentile_ns(percentile).map(|ns| ns as f64);
         Self { rate: sample.iops(), tails: TAILS.map(tail) }
@@ -292,9 +290,9 @@ impl DrawnSystems<'_> {
         let test = shortened(test, *rate, length).checked().ok()?;
         let go_on = &mut |_: &_| !cancel.is_cancelled();
         let sample = run_test_watched(&system.spec, &test, key, go_on).ok()?;
-        let left_out = UnmodelledFactors::of(system, &test, &sample, *rate);
+        let left_out = UnmodelledFactors::for_prediction(system, &test, &sample, *rate);
         let headroom = headroom(system, &sample);
-        Some(NominalTest { figures: ShortFigures::of(&sample), left_out, headroom })
+        Some(NominalTest { figures: ShortFigures::from_sample(&sample), left_out, headroom })
     }
 }
 
@@ -314,7 +312,8 @@ mod tests {
             drawn[SCREENED - 1] = last;
             DrawnOutcomes { middle: None, base: Some(base), drawn, has_tails, is_unaffected: true }
         };
-        let (none, first) = ([false, false], [true, false]);
+        let none = [false, false];
+        let first = [true, false];
         for (last, has_tails, expected) in [
             (Some(base), first, true),
             (Some(figures(1009.0, base.tails)), first, true),
@@ -360,7 +359,7 @@ mod tests {
                 reads: Some(reads),
                 ..Sample::empty()
             };
-            let figures = ShortFigures::of(&sample);
+            let figures = ShortFigures::from_sample(&sample);
             assert!((figures.rate - count as f64).abs() < 1e-9);
             for (found, expected) in figures.tails.into_iter().zip(expected) {
                 assert_eq!(found.is_some(), expected.is_some(), "{count}: {found:?}");

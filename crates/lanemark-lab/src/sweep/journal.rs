@@ -52,7 +52,6 @@ impl<'s> Journal<'s> {
         Ok(Self { path: path.to_owned(), file, sweep, done })
     }
 
-    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -62,7 +61,6 @@ impl<'s> Journal<'s> {
         (0..).zip(&self.done).filter(|(_, done)| !**done).map(|(number, _)| number).collect()
     }
 
-    /// Appends the row of a point.
     pub(crate) fn append(&mut self, point: &SweepPoint) -> Result<(), LabError> {
         let row = rows::row(point, &self.sweep.key(point.number));
         let row = shown(row.trim_end_matches('\n')).into_owned() + "\n";

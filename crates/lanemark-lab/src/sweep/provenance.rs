@@ -60,7 +60,7 @@ pub(super) fn note(
 }
 
 /// Returns the provenance of the sweep at `path`, if its file exists.
-pub fn of(path: &Path) -> Option<Provenance> {
+pub fn read_if_present(path: &Path) -> Option<Provenance> {
     read_complete(path).map(|there| there.provenance)
 }
 

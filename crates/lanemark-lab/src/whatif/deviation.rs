@@ -22,7 +22,6 @@ const BANDWIDTHS: [f64; 5] = [100.0, 2.8, 1.4, 0.7, 0.35];
 /// own deviation.
 const ENOUGH: usize = 5;
 
-/// A measured test and its deviation.
 #[derive(Clone, Debug)]
 pub(super) struct MeasuredDeviation<'t> {
     pub(super) test: &'t Test,
@@ -191,7 +190,9 @@ mod tests {
         let tests = grid();
         let mut rng = Rng::new(StreamKey::from_seed(9));
         let mut normal = || (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
-        let (mut below, mut above, mut all) = (0.0, 0.0, 0.0);
+        let mut below = 0.0;
+        let mut above = 0.0;
+        let mut all = 0.0;
         for _ in 0..60 {
             // Tests with the same limit share the error that is applied to the other system. Each figure has its own
             // random error of 4% on both systems.

@@ -304,7 +304,8 @@ mod tests {
         for (given, (parameter, time)) in ranged.iter().zip(&wanted) {
             assert_eq!(given.parameter, *parameter);
             assert_eq!(given.text.parse::<Duration>().unwrap(), *time);
-            let (low, high) = (given.range.low, given.range.high);
+            let low = given.range.low;
+            let high = given.range.high;
             assert!((low * HOST_SPREAD - 1.0).abs() < 1e-2, "{parameter}: {low}");
             assert!((high / HOST_SPREAD - 1.0).abs() < 1e-2, "{parameter}: {high}");
         }

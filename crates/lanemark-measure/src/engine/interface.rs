@@ -9,7 +9,6 @@ use lanemark_schema::workload::Operation;
 pub struct EngineRequest {
     /// Read, write, trim or flush.
     pub operation: Operation,
-    /// Offset on the target.
     pub offset: u64,
     /// Offset in the slot's buffer.
     pub skip: u32,

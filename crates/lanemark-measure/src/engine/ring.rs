@@ -27,7 +27,6 @@ use crate::arena::Arena;
 /// Maximum size of one registered buffer, according to `io_sqe_buffer_register` in the kernel.
 const REGISTERED_MAX: usize = 1 << 30;
 
-/// A ring with its buffers.
 pub struct Ring<'u> {
     submitter: Submitter<'u>,
     submission: SubmissionQueue<'u>,
@@ -42,7 +41,6 @@ pub struct Ring<'u> {
     refusal: Option<String>,
 }
 
-/// The options of a ring.
 #[derive(Clone, Copy, Debug)]
 pub struct RingOptions {
     /// Whether to register buffers and file with the kernel.
@@ -64,9 +62,10 @@ const SUBMISSION_POLL_IDLE_MS: u32 = 100;
 
 /// Creates the kernel side of a ring for `entries` requests, with the best flags that the kernel supports.
 pub fn open_uring(entries: u32, options: RingOptions) -> io::Result<IoUring> {
-    let attempts: &[fn(&mut Builder) -> &mut Builder] = match options.submission_polled {
-        true => &[|builder| builder.setup_sqpoll(SUBMISSION_POLL_IDLE_MS)],
-        false => &UNPOLLED,
+    let attempts: &[fn(&mut Builder) -> &mut Builder] = if options.submission_polled {
+        &[|builder| builder.setup_sqpoll(SUBMISSION_POLL_IDLE_MS)]
+    } else {
+        &UNPOLLED
     };
     let mut refused = None;
     for configure in attempts {

@@ -58,7 +58,7 @@ pub struct HostFigures {
 impl MeasuredValue {
     /// Returns the median of `values`, and the tenth and ninetieth percentile, each a factor of `APART` or more away
     /// from the median.
-    pub fn of(mut values: Vec<f64>) -> Self {
+    pub fn from_values(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let value_at = |share: f64| {
             let last = values.len().saturating_sub(1) as f64;
@@ -84,43 +84,45 @@ impl MeasuredValue {
 impl DriverCost {
     /// Returns the driver's cost: the cost of reading a target minus the cost of reading /dev/zero. `long` contains the
     /// slices of long reads.
-    pub(super) fn of(
+    pub(super) fn from_slices(
         protocol: ProtocolName,
         zeros: &[ReadSlice],
         target: &[ReadSlice],
         long: &[ReadSlice],
     ) -> Self {
         let of = |slices: &[ReadSlice], time: fn(&ReadSlice) -> f64| {
-            MeasuredValue::of(slices.iter().map(time).collect()).value
+            MeasuredValue::from_values(slices.iter().map(time).collect()).value
         };
         let base = of(zeros, ReadSlice::request_ns);
-        let time =
-            MeasuredValue::of(target.iter().map(|slice| slice.request_ns() - base).collect());
+        let time = MeasuredValue::from_values(
+            target.iter().map(|slice| slice.request_ns() - base).collect(),
+        );
         let before = (of(target, ReadSlice::submit) - of(zeros, ReadSlice::submit)).max(0.0);
         let after = (of(target, ReadSlice::complete) - of(zeros, ReadSlice::complete)).max(0.0);
         let submit_share = if before + after > 0.0 { before / (before + after) } else { 0.5 };
         let short = of(target, ReadSlice::request_ns);
         let mib = f64::from(LONG - BLOCK) / f64::from(1 << 20);
         let per_mib = |slice: &ReadSlice| (slice.request_ns() - short) / mib;
-        let per_mib =
-            (!long.is_empty()).then(|| MeasuredValue::of(long.iter().map(per_mib).collect()));
+        let per_mib = (!long.is_empty())
+            .then(|| MeasuredValue::from_values(long.iter().map(per_mib).collect()));
         Self { protocol, time, submit_share, per_mib }
     }
 }
 
 impl HostFigures {
-    pub(super) fn of(
+    pub(super) fn compute(
         zeros: &[ReadSlice],
         driver: Option<DriverCost>,
         by_threads: &[(u32, f64)],
         wakes: &[f64],
     ) -> Self {
-        let spread =
-            |time: fn(&ReadSlice) -> f64| MeasuredValue::of(zeros.iter().map(time).collect());
+        let spread = |time: fn(&ReadSlice) -> f64| {
+            MeasuredValue::from_values(zeros.iter().map(time).collect())
+        };
         Self {
             submit: spread(ReadSlice::submit),
             complete: spread(ReadSlice::complete),
-            wake: MeasuredValue::of(wakes.to_vec()),
+            wake: MeasuredValue::from_values(wakes.to_vec()),
             driver,
             by_threads: by_threads.to_vec(),
         }
@@ -173,13 +175,10 @@ impl HostFigures {
         let growth = 100.0 * self.thread_growth();
         let most = self.by_threads.last().map_or(1, |(threads, _)| *threads);
         // The ends of a range must be above zero.
-        let range = match growth >= GROWTH_LEAST {
-            true => format!(
-                ", range = [\"{:.1}%\", \"{:.1}%\"]",
-                0.5 * growth,
-                (1.5 * growth).min(100.0)
-            ),
-            false => String::new(),
+        let range = if growth >= GROWTH_LEAST {
+            format!(", range = [\"{:.1}%\", \"{:.1}%\"]", 0.5 * growth, (1.5 * growth).min(100.0))
+        } else {
+            String::new()
         };
         let _ = writeln!(
             text,
@@ -218,19 +217,20 @@ mod tests {
 
     #[test]
     fn a_range_is_the_percentiles_and_never_narrower_than_the_minimum() {
-        let wide =
-            MeasuredValue::of((0..=100).map(|number| 1000.0 + f64::from(number) * 20.0).collect());
+        let wide = MeasuredValue::from_values(
+            (0..=100).map(|number| 1000.0 + f64::from(number) * 20.0).collect(),
+        );
         assert_eq!(wide, MeasuredValue { value: 2000.0, low: 1200.0, high: 2800.0 });
-        let narrow = MeasuredValue::of(vec![1000.0; 5]);
+        let narrow = MeasuredValue::from_values(vec![1000.0; 5]);
         assert!((narrow.low - 1000.0 / APART).abs() < 1e-9);
         assert!((narrow.high - 1000.0 * APART).abs() < 1e-9);
-        assert_eq!(MeasuredValue::of(Vec::new()).value, SHORTEST_NS);
+        assert_eq!(MeasuredValue::from_values(Vec::new()).value, SHORTEST_NS);
     }
 
     #[test]
     fn a_driver_is_the_difference_to_zeros() {
         let long = [slice(200_000.0, 63_488.0)];
-        let driver = DriverCost::of(
+        let driver = DriverCost::from_slices(
             ProtocolName::Nvme,
             &[slice(500.0, 300.0)],
             &[slice(1400.0, 600.0)],
@@ -242,15 +242,19 @@ mod tests {
         let per_mib = driver.per_mib.unwrap().value;
         assert!((per_mib / 1024.0 * 1020.0 - 261_488.0).abs() < 1e-6, "{per_mib}");
         // If reading a target costs no more than reading zeros, its driver takes the minimum time.
-        let none =
-            DriverCost::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(400.0, 300.0)], &[]);
+        let none = DriverCost::from_slices(
+            ProtocolName::Nvme,
+            &[slice(500.0, 300.0)],
+            &[slice(400.0, 300.0)],
+            &[],
+        );
         assert_eq!((none.time.value, none.submit_share, none.per_mib), (SHORTEST_NS, 0.5, None));
     }
 
     #[test]
     fn growth_is_by_doublings_and_never_negative() {
         let figures = |by_threads: &[(u32, f64)]| {
-            HostFigures::of(&[slice(1.0, 1.0)], None, by_threads, &[100.0])
+            HostFigures::compute(&[slice(1.0, 1.0)], None, by_threads, &[100.0])
         };
         let growth = figures(&[(1, 1000.0), (2, 1200.0), (4, 1440.0)]).thread_growth();
         assert!((growth - 0.2).abs() < 1e-9, "{growth}");
@@ -262,7 +266,7 @@ mod tests {
     #[test]
     fn a_growth_of_nothing_has_no_range() {
         let text = |by_threads: &[(u32, f64)]| {
-            HostFigures::of(&[slice(1.0, 1.0)], None, by_threads, &[100.0]).text("h", "m")
+            HostFigures::compute(&[slice(1.0, 1.0)], None, by_threads, &[100.0]).text("h", "m")
         };
         let none = text(&[(1, 1000.0)]);
         assert!(

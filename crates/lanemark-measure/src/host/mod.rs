@@ -72,12 +72,13 @@ impl HostProbe<'_> {
             let Some(slices) = self.slices(target, BLOCK, slice(1, f64::from(SLICES)))? else {
                 return Ok(None);
             };
-            let long = match target.size >= u64::from(LONG) {
-                true => self.slices(target, LONG, slice(2, f64::from(SLICES)))?,
-                false => Some(Vec::new()),
+            let long = if target.size >= u64::from(LONG) {
+                self.slices(target, LONG, slice(2, f64::from(SLICES)))?
+            } else {
+                Some(Vec::new())
             };
             let Some(long) = long else { return Ok(None) };
-            driver = Some(DriverCost::of(target.protocol, &of_zeros, &slices, &long));
+            driver = Some(DriverCost::from_slices(target.protocol, &of_zeros, &slices, &long));
         }
         let counts = thread_counts();
         let mut by_threads = Vec::new();
@@ -91,7 +92,7 @@ impl HostProbe<'_> {
         }
         on("wakes");
         let Some(wakes) = wake::samples(slice(4, 1.0), self.stop) else { return Ok(None) };
-        Ok(Some(HostFigures::of(&of_zeros, driver, &by_threads, &wakes)))
+        Ok(Some(HostFigures::compute(&of_zeros, driver, &by_threads, &wakes)))
     }
 
     /// Reads `target` with one thread, for several slices, `length` bytes at a time.

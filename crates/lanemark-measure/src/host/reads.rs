@@ -23,11 +23,9 @@ const RAMP: u32 = 10;
 /// Number of pairs of clock readings that are used to compute the clock's own time.
 const READINGS: u32 = 2_000;
 
-/// Reads by one thread.
 #[derive(Clone, Copy)]
 pub(super) struct HostReads<'a> {
     pub target: &'a HostTarget,
-    /// Length of a read.
     pub length: u32,
     pub seed: u64,
     pub duration: Duration,
@@ -72,7 +70,8 @@ impl HostReads<'_> {
     /// Reads for the duration. Returns `None` if the measurement was stopped.
     pub(super) fn run(&self) -> Result<Option<ReadSlice>, MeasureError> {
         let ring = |source| MeasureError::Ring { source };
-        let (length, depth) = (self.length, (OUTSTANDING / self.length).clamp(1, DEPTH));
+        let length = self.length;
+        let depth = (OUTSTANDING / self.length).clamp(1, DEPTH);
         let mut uring = open_uring(depth, RingOptions::default()).map_err(ring)?;
         let arena = Arena::new(depth, length as usize).map_err(ring)?;
         let mut ring = Ring::new(&mut uring, self.target.file.as_fd(), arena, true);

@@ -16,7 +16,6 @@ pub(super) const LONG: u32 = 1 << 20;
 /// Size of a file that is created for the run.
 const FILE_SIZE: u64 = 64 << 20;
 
-/// An open target.
 #[derive(Debug)]
 pub(super) struct HostTarget {
     pub path: PathBuf,
@@ -29,7 +28,6 @@ pub(super) struct HostTarget {
 /// The protocol of a target's drive, by the names of the tables in host files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolName {
-    /// NVM Express.
     Nvme,
     /// SATA, through an AHCI adapter.
     Ahci,
@@ -54,7 +52,7 @@ impl ProtocolName {
     }
 
     /// Returns the protocol of the device at a path in sysfs.
-    fn of(sysfs: &Path) -> Self {
+    fn from_sysfs(sysfs: &Path) -> Self {
         let parts = || sysfs.iter().filter_map(|part| part.to_str());
         let is_numbered = |part: &str, start: &str| {
             part.strip_prefix(start)
@@ -73,9 +71,10 @@ impl ProtocolName {
 
     /// Returns the protocol of the device with this number, if sysfs knows the device.
     fn of_device(number: u64) -> Self {
-        let (major, minor) = (libc::major(number), libc::minor(number));
+        let major = libc::major(number);
+        let minor = libc::minor(number);
         let path = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}"));
-        path.map_or(Self::Other, |path| Self::of(&path))
+        path.map_or(Self::Other, |path| Self::from_sysfs(&path))
     }
 }
 
@@ -173,7 +172,7 @@ mod tests {
             ),
             ("/sys/devices/virtual/block/loop0", ProtocolName::Other),
         ] {
-            assert_eq!(ProtocolName::of(Path::new(path)), wanted, "{path}");
+            assert_eq!(ProtocolName::from_sysfs(Path::new(path)), wanted, "{path}");
         }
     }
 

@@ -83,7 +83,8 @@ impl<E: Engine, C: ThreadClock> Worker<'_, E, C> {
             self.tally.failed_ns += now.saturating_sub(asked_ns);
         }
         let path = self.shared.path.to_owned();
-        let (offset, length) = (Bytes(offset), Bytes(length.into()));
+        let offset = Bytes(offset);
+        let length = Bytes(length.into());
         let error = match errno {
             None => MeasureError::Ended { path, operation, offset },
             Some(errno) => {

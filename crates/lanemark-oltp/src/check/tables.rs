@@ -37,7 +37,9 @@ fn absent_or(column: &str, low: i64, high: i64) -> String {
 
 /// Returns the columns that identify a row, each with its maximum at this scale; the minimum is 1.
 fn keys(table: Table, scale: &Scale) -> Vec<(&'static str, i64)> {
-    let (w, d, c) = (scale.warehouses, DISTRICTS, scale.customers());
+    let w = scale.warehouses;
+    let d = DISTRICTS;
+    let c = scale.customers();
     match table {
         Table::Item => vec![("i_id", scale.items())],
         Table::Warehouse => vec![("w_id", w)],
@@ -143,7 +145,6 @@ fn bad_rows(from: &str, good: &str) -> String {
     format!("SELECT COUNT(*) FROM {from} WHERE CASE WHEN {good} THEN 0 ELSE 1 END = 1")
 }
 
-/// Returns the rules of all tables.
 pub(super) fn rules(scale: &Scale) -> Vec<TableRule> {
     let mut rules = Vec::new();
     for table in Table::ALL {
@@ -168,13 +169,14 @@ pub(super) fn rules(scale: &Scale) -> Vec<TableRule> {
         let sql = bad_rows(table.name(), &conditions);
         rules.push(TableRule { table, text: "contains only valid values", sql });
     }
-    rules.extend(together(scale));
+    rules.extend(cross_table_rules(scale));
     rules
 }
 
 /// Returns the rules that compare several tables.
-fn together(scale: &Scale) -> [TableRule; 6] {
-    let (fresh, delivered) = (scale.customers(), scale.delivered());
+fn cross_table_rules(scale: &Scale) -> [TableRule; 6] {
+    let fresh = scale.customers();
+    let delivered = scale.delivered();
     [
         TableRule {
             table: Table::Stock,

@@ -11,7 +11,6 @@ use crate::schema::{ColumnType, INDEXES, Table};
 use crate::secrets::without_password;
 use crate::session::Connection;
 
-/// A database on a server.
 pub(crate) struct MysqlDatabase {
     url: String,
     opts: Opts,
@@ -19,7 +18,6 @@ pub(crate) struct MysqlDatabase {
 }
 
 impl MysqlDatabase {
-    /// Parses the URL of a database.
     pub(crate) fn new(url: &str) -> Result<Self, OltpError> {
         let (opts, database) = parse(url)?;
         Ok(Self { url: url.to_owned(), opts, database })
@@ -40,7 +38,7 @@ impl Backend for MysqlDatabase {
         Ok(Box::new(MysqlConnection::connect(opts, &self.database, &self.name(), create)?))
     }
 
-    fn holding(&self) -> Result<DatabaseContents, OltpError> {
+    fn examine_contents(&self) -> Result<DatabaseContents, OltpError> {
         let tables =
             "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()";
         match self.open(false) {

@@ -56,7 +56,6 @@ fn passes(lines: &[OrderLine]) -> Vec<Vec<OrderLine>> {
     passes
 }
 
-/// Runs New-Order.
 pub(super) fn new_order(
     postgres: &mut PostgresConnection,
     input: &NewOrder,
@@ -68,7 +67,9 @@ fn enter(
     postgres: &mut PostgresConnection,
     input: &NewOrder,
 ) -> Result<NewOrderOutcome, OltpError> {
-    let (w, d, c) = (input.warehouse, input.district, input.customer);
+    let w = input.warehouse;
+    let d = input.district;
+    let c = input.customer;
     let values_of = |lines: &[OrderLine], value: fn(&OrderLine) -> i64| {
         lines.iter().map(value).collect::<Vec<_>>()
     };
@@ -80,7 +81,8 @@ fn enter(
     let mut answers = postgres.send(&message)?;
     let warehouse_tax = int(&answers.next_single_row("the warehouse of an order")?, 0)?;
     let district = answers.next_single_row("the district of an order")?;
-    let (order, district_tax) = (int(&district, 0)?, int(&district, 1)?);
+    let order = int(&district, 0)?;
+    let district_tax = int(&district, 1)?;
     let discount = int(&answers.next_single_row("the customer of an order")?, 0)?;
     let mut prices = HashMap::new();
     for row in answers.rows() {
@@ -99,8 +101,8 @@ fn enter(
     let passes = passes(&lines);
     for pass in &passes {
         let supplies = values_of(pass, |line| line.supply_warehouse);
-        let (items, quantities) =
-            (values_of(pass, |line| line.item), values_of(pass, |line| line.quantity));
+        let items = values_of(pass, |line| line.item);
+        let quantities = values_of(pass, |line| line.quantity);
         message = message.call("take_stock", &[&w, &d, &supplies, &items, &quantities]);
     }
     let mut answers = postgres.send(&message)?;
@@ -110,7 +112,8 @@ fn enter(
     for pass in &passes {
         let rows = answers.rows();
         if rows.len() != pass.len() {
-            let (found, wanted) = (rows.len(), pass.len());
+            let found = rows.len();
+            let wanted = pass.len();
             return Err(damaged_data_error(format!(
                 "{found} of {wanted} items of an order are in stock"
             )));
@@ -176,8 +179,11 @@ pub(super) fn payment(
     input: &Payment,
 ) -> Result<i64, OltpError> {
     with_rollback(postgres, |postgres| {
-        let (w, d, amount) = (input.warehouse, input.district, input.amount);
-        let (cw, cd) = (input.customer_warehouse, input.customer_district);
+        let w = input.warehouse;
+        let d = input.district;
+        let amount = input.amount;
+        let cw = input.customer_warehouse;
+        let cd = input.customer_district;
         let (c, message) = customer(postgres, cw, cd, &input.customer)?;
         let message = message
             .call("pay_customer", &[&amount, &cw, &cd, &c])
@@ -210,7 +216,8 @@ pub(super) fn order_status(
     input: &OrderStatus,
 ) -> Result<usize, OltpError> {
     with_rollback(postgres, |postgres| {
-        let (w, d) = (input.warehouse, input.district);
+        let w = input.warehouse;
+        let d = input.district;
         let (c, message) = customer(postgres, w, d, &input.customer)?;
         let message =
             message.call("status_customer", &[&w, &d, &c]).call("last_order", &[&w, &d, &c]);
@@ -222,7 +229,6 @@ pub(super) fn order_status(
     })
 }
 
-/// Runs Delivery.
 pub(super) fn delivery(
     postgres: &mut PostgresConnection,
     input: &Delivery,
@@ -230,7 +236,8 @@ pub(super) fn delivery(
     with_rollback(postgres, |postgres| {
         let w = input.warehouse;
         let message = StatementBatch::begin().call("close_oldest", &[&w]);
-        let (mut districts, mut orders) = (Vec::new(), Vec::new());
+        let mut districts = Vec::new();
+        let mut orders = Vec::new();
         for row in postgres.send(&message)?.rows() {
             if int(&row, 2)? == 0 {
                 return Err(OltpError::Conflict("another delivery took the same order".to_owned()));
@@ -246,7 +253,8 @@ pub(super) fn delivery(
             let pairs = answers.rows().into_iter().map(|row| Ok((int(&row, 0)?, int(&row, 1)?)));
             pairs.collect::<Result<HashMap<i64, i64>, OltpError>>()
         };
-        let (bearers, sums) = (by_district()?, by_district()?);
+        let bearers = by_district()?;
+        let sums = by_district()?;
         let values_of_districts = |found: &HashMap<i64, i64>, what: &str| {
             let one = |district: &i64| {
                 let lacks = || {
@@ -256,8 +264,8 @@ pub(super) fn delivery(
             };
             districts.iter().map(one).collect::<Result<Vec<i64>, OltpError>>()
         };
-        let (customers, amounts) =
-            (values_of_districts(&bearers, "row")?, values_of_districts(&sums, "lines")?);
+        let customers = values_of_districts(&bearers, "row")?;
+        let amounts = values_of_districts(&sums, "lines")?;
         // Customers are last, because payments also lock their rows.
         let given: [&dyn super::message::Argument; 4] = [&w, &districts, &customers, &amounts];
         postgres.send(&StatementBatch::within().call("charge_customers", &given).commit())?;
@@ -272,7 +280,8 @@ pub(super) fn stock_level(
     input: &StockLevel,
 ) -> Result<i64, OltpError> {
     with_rollback(postgres, |postgres| {
-        let (w, d) = (input.warehouse, input.district);
+        let w = input.warehouse;
+        let d = input.district;
         let message = StatementBatch::begin().call("next_order_number", &[&w, &d]);
         let next = int(
             &postgres.send(&message)?.next_single_row("the district of a stock-level query")?,

@@ -34,7 +34,8 @@ impl PostgresObserver {
     pub(crate) fn new(mut connection: Box<dyn Connection>) -> Result<Self, OltpError> {
         let sql = "SELECT current_setting('server_version_num')::int, pg_backend_pid(), \
             (inet_server_addr() IS NULL OR inet_server_addr() = inet_client_addr())::int";
-        let (mut version, mut process) = (0, None);
+        let mut version = 0;
+        let mut process = None;
         connection.scan(sql, &mut |row| {
             version = number(&row[0]).unwrap_or(0);
             process = number(&row[1]).filter(|_| number::<u32>(&row[2]) == Some(1));
@@ -125,7 +126,8 @@ fn class_of(state: &str, kind: &str, event: &str) -> WaitClass {
 
 impl DatabaseObserver for PostgresObserver {
     fn counters(&mut self) -> Result<DatabaseCounters, OltpError> {
-        let (counters, mut found) = (&self.counters, DatabaseCounters::default());
+        let counters = &self.counters;
+        let mut found = DatabaseCounters::default();
         let values: Vec<&str> = counters.iter().map(|(_, sql)| sql.as_str()).collect();
         self.connection.script(AFRESH)?;
         self.connection.scan(&format!("SELECT {}", values.join(", ")), &mut |row| {
@@ -156,7 +158,9 @@ impl DatabaseObserver for PostgresObserver {
         );
         self.connection.script(AFRESH)?;
         self.connection.scan(&sql, &mut |row| {
-            let (state, kind, event) = (row[0].text(), row[1].text(), row[2].text());
+            let state = row[0].text();
+            let kind = row[1].text();
+            let event = row[2].text();
             if let Some(count) = number(&row[3])
                 && !(between && state == "idle")
             {
@@ -167,7 +171,7 @@ impl DatabaseObserver for PostgresObserver {
     }
 
     fn family(&self) -> Option<ProcessFamily> {
-        ProcessFamily::of(self.process?, "postgres")
+        ProcessFamily::find(self.process?, "postgres")
     }
 }
 

@@ -20,7 +20,6 @@ pub(crate) struct PostgresDatabase {
 }
 
 impl PostgresDatabase {
-    /// Parses the URL of a database.
     pub(crate) fn new(url: &str) -> Result<Self, OltpError> {
         Ok(Self { url: url.to_owned(), config: parse(url)? })
     }
@@ -47,7 +46,7 @@ impl Backend for PostgresDatabase {
         Ok(Box::new(self.connect()?.use_procedures()?))
     }
 
-    fn holding(&self) -> Result<DatabaseContents, OltpError> {
+    fn examine_contents(&self) -> Result<DatabaseContents, OltpError> {
         let tables = "SELECT table_name::text FROM information_schema.tables \
             WHERE table_schema = 'lanemark_oltp'";
         judged_contents(&mut self.connect()?, tables)

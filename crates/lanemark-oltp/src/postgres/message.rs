@@ -115,7 +115,6 @@ impl StatementBatch {
         self.end("ROLLBACK")
     }
 
-    /// Returns the number of statements.
     pub(super) fn statements(&self) -> u64 {
         self.statements
     }
@@ -151,7 +150,6 @@ impl StatementRows {
     }
 }
 
-/// Returns a number from a row.
 pub(super) fn int(row: &SimpleQueryRow, at: usize) -> Result<i64, OltpError> {
     let text = row.try_get(at).map_err(from_postgres)?;
     text.and_then(|text| text.parse().ok())

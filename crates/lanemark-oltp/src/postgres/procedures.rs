@@ -11,7 +11,6 @@ use crate::error::OltpError;
 use crate::input::{CustomerKey, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
 
-/// The procedures in SQL.
 const SQL: &str = include_str!("procedures.sql");
 /// Statement that takes a lock, which serialises the creation of the procedures; the number is arbitrary.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(5710311)";
@@ -30,7 +29,6 @@ fn check_version(version: i32) -> Result<(), OltpError> {
     Err(OltpError::Lacks { what: "procedures".to_owned(), reason })
 }
 
-/// The prepared calls.
 pub(super) struct PreparedCalls {
     new_order: postgres::Statement,
     payment: postgres::Statement,
@@ -82,8 +80,11 @@ impl PreparedCalls {
             input.lines.iter().map(|line| int(of(line))).collect::<Result<Vec<i32>, OltpError>>()
         };
         let supplies = lines(|line| line.supply_warehouse)?;
-        let (items, quantities) = (lines(|line| line.item)?, lines(|line| line.quantity)?);
-        let (w, d, c) = (int(input.warehouse)?, int(input.district)?, int(input.customer)?);
+        let items = lines(|line| line.item)?;
+        let quantities = lines(|line| line.quantity)?;
+        let w = int(input.warehouse)?;
+        let d = int(input.district)?;
+        let c = int(input.customer)?;
         let given: &CallParameters<'_> =
             &[&w, &d, &c, &input.at_ms, &supplies, &items, &quantities];
         let row = client.query_one(&self.new_order, given).map_err(from_postgres)?;
@@ -96,8 +97,10 @@ impl PreparedCalls {
     }
 
     pub(super) fn payment(&self, client: &mut Client, input: &Payment) -> Result<i64, OltpError> {
-        let (w, d) = (int(input.warehouse)?, int(input.district)?);
-        let (cw, cd) = (int(input.customer_warehouse)?, int(input.customer_district)?);
+        let w = int(input.warehouse)?;
+        let d = int(input.district)?;
+        let cw = int(input.customer_warehouse)?;
+        let cd = int(input.customer_district)?;
         let (number, name) = customer(&input.customer)?;
         let given: &CallParameters<'_> =
             &[&w, &d, &cw, &cd, &name, &input.amount, &input.at_ms, &number];
@@ -110,7 +113,8 @@ impl PreparedCalls {
         client: &mut Client,
         input: &OrderStatus,
     ) -> Result<usize, OltpError> {
-        let (w, d) = (int(input.warehouse)?, int(input.district)?);
+        let w = int(input.warehouse)?;
+        let d = int(input.district)?;
         let (number, name) = customer(&input.customer)?;
         let given: &CallParameters<'_> = &[&w, &d, &name, &number];
         let row = client.query_one(&self.order_status, given).map_err(from_postgres)?;

@@ -25,7 +25,8 @@ impl PostgresConnection {
         self.statements += message.statements;
         let answered = self.client.simple_query(&message.sql).map_err(from_postgres)?;
         self.open &= !message.ends;
-        let (mut answers, mut rows) = (VecDeque::new(), Vec::new());
+        let mut answers = VecDeque::new();
+        let mut rows = Vec::new();
         for answer in answered {
             match answer {
                 SimpleQueryMessage::Row(row) => rows.push(row),

@@ -9,7 +9,6 @@ use crate::error::OltpError;
 use crate::schema::{ColumnType, Scale, Table};
 use crate::session::Connection;
 
-/// A file with an SQLite database.
 pub(crate) struct SqliteFile(pub(crate) PathBuf);
 
 impl Backend for SqliteFile {
@@ -32,7 +31,7 @@ impl Backend for SqliteFile {
         Ok(Box::new(SqliteConnection::open(&self.0, create)?))
     }
 
-    fn holding(&self) -> Result<DatabaseContents, OltpError> {
+    fn examine_contents(&self) -> Result<DatabaseContents, OltpError> {
         ownership::database_contents(&self.0)
     }
 

@@ -25,7 +25,7 @@ struct FileNumber(u64, u64);
 
 impl FileNumber {
     /// Returns the number of the file at `path`, after links are followed.
-    fn of(path: &Path) -> Option<Self> {
+    fn from_path(path: &Path) -> Option<Self> {
         let there = path.metadata().ok()?;
         Some(Self(there.dev(), there.ino()))
     }
@@ -62,7 +62,7 @@ pub(super) fn connect(
     // The lock is held until the connection is in the list, so no other thread reads the files in between.
     let mut open = open_databases();
     let connection = rusqlite::Connection::open_with_flags(name, flags)?;
-    let number = FileNumber::of(path);
+    let number = FileNumber::from_path(path);
     if let Some(number) = number {
         *open.entry(number).or_default() += 1;
     }
@@ -95,7 +95,7 @@ pub(super) fn read_beginning<const LENGTH: usize>(
 }
 
 fn is_open(open: &BTreeMap<FileNumber, usize>, path: &Path) -> bool {
-    FileNumber::of(path).is_some_and(|number| open.contains_key(&number))
+    FileNumber::from_path(path).is_some_and(|number| open.contains_key(&number))
 }
 
 fn open_databases() -> MutexGuard<'static, BTreeMap<FileNumber, usize>> {
@@ -114,7 +114,7 @@ mod tests {
 
     /// Returns the number of locks that this process has on a file.
     fn locks(path: &Path) -> usize {
-        let FileNumber(device, inode) = FileNumber::of(path).unwrap();
+        let FileNumber(device, inode) = FileNumber::from_path(path).unwrap();
         let major = rustix::fs::major(device);
         let minor = rustix::fs::minor(device);
         let own = format!(" {} {major:02x}:{minor:02x}:{inode} ", std::process::id());
@@ -136,7 +136,7 @@ mod tests {
         type Access = fn(PathBuf);
         let accesses: [(&str, Access); 3] = [
             ("connect", |path| drop(SqliteConnection::open(&path, false).unwrap())),
-            ("contents", |path| assert!(SqliteFile(path).holding().is_ok())),
+            ("contents", |path| assert!(SqliteFile(path).examine_contents().is_ok())),
             ("load", |path| drop(SqliteFile(path).loaded())),
         ];
         for (name, access) in accesses {

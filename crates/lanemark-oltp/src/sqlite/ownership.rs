@@ -93,10 +93,12 @@ fn contents_now(path: &Path) -> Result<DatabaseContents, OltpError> {
         }
         FileBeginning::Read(_) => return Ok(DatabaseContents::Foreign),
     };
-    let modes: &[&str] = match logged {
-        true if index.exists() => &["mode=ro&readonly_shm=1", "immutable=1"],
-        true => &["immutable=1"],
-        false => &["mode=ro", "immutable=1"],
+    let modes: &[&str] = if !logged {
+        &["mode=ro", "immutable=1"]
+    } else if index.exists() {
+        &["mode=ro&readonly_shm=1", "immutable=1"]
+    } else {
+        &["immutable=1"]
     };
     // A log without an index is not read. The log may contain tables, so the file does not count as empty.
     let unread = logged && !index.exists() && log.metadata().is_ok_and(|found| found.len() > 0);
@@ -125,7 +127,8 @@ fn look(path: &Path, mode: &str) -> Result<(SqliteConnection, Option<bool>), Olt
     inner.busy_timeout(BUSY).map_err(from_sqlite)?;
     let mut connection =
         SqliteConnection { inner, counted: DatabaseCounters::default(), _entry: entry };
-    let (names, marks) = (connection.rows(NAMES)?, connection.rows(MARKS)?);
+    let names = connection.rows(NAMES)?;
+    let marks = connection.rows(MARKS)?;
     let marked = marks.iter().flatten().any(|mark| mark.int() != 0);
     let ours = names.iter().any(|row| row[0].text() == "lanemark_oltp");
     Ok((connection, (marked || !names.is_empty()).then_some(ours)))
@@ -137,9 +140,8 @@ fn uri(path: &Path, mode: &str) -> String {
     // Two slashes at the front would begin a host name.
     let here = if path.is_absolute() { "/" } else { "./" };
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
-    let encoded = |&byte: &u8| match is_plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02x}"),
+    let encoded = |&byte: &u8| {
+        if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02x}") }
     };
     let bytes: String = path.as_os_str().as_bytes().iter().map(encoded).collect();
     let trimmed = bytes.trim_start_matches('/');
@@ -161,7 +163,8 @@ mod tests {
             (&["foreign", "ours"], &[false, true], 0),
             (&["foreign", "foreign", "ours"], &[true, false, true], 1),
         ] {
-            let (reads, state) = (Cell::new(0), Cell::new(0));
+            let reads = Cell::new(0);
+            let state = Cell::new(0);
             let read = || {
                 let number = reads.get();
                 reads.set(number + 1);
@@ -176,7 +179,8 @@ mod tests {
 
     #[test]
     fn a_file_that_never_settles_is_read_a_limited_number_of_times() {
-        let (reads, state) = (Cell::new(0), Cell::new(0));
+        let reads = Cell::new(0);
+        let state = Cell::new(0);
         let read = || reads.set(reads.get() + 1);
         let count = || {
             state.set(state.get() + 1);

@@ -14,7 +14,6 @@ const SEARCHES: f64 = 0.6;
 /// The share of the work after which no more values are fixed.
 const PRECISION: f64 = 0.85;
 
-/// A stage of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FitStage {
     /// The searches for the best values.

@@ -35,9 +35,10 @@ pub(super) fn explore(
     let random = fastest(engine, trials, false);
     let ordered = fastest(engine, trials, true);
     // Sequential writes determine the program time.
-    let times = match ordered > 0.0 {
-        true => &["drive.front_end.write_time"][..],
-        false => &["drive.front_end.write_time", "drive.flash.program"],
+    let times = if ordered > 0.0 {
+        &["drive.front_end.write_time"][..]
+    } else {
+        &["drive.front_end.write_time", "drive.flash.program"]
     };
     let indices: Vec<usize> = times.iter().filter_map(|name| engine.index_of(name)).collect();
     let is_believed = |&&index: &&usize| {

@@ -33,7 +33,8 @@ pub fn drive_file(
         StudyError::new(Location::file(&fitted.template), error.message().to_owned())
     })?;
     for setting in settings {
-        let (origin, text) = ("assumed", "set for the fit");
+        let origin = "assumed";
+        let text = "set for the fit";
         put(&mut document, &setting.parameter, &setting.value, origin, text, None);
     }
     for parameter in &fitted.parameters {
@@ -245,7 +246,8 @@ mod tests {
             needs: String::new(),
         };
         let other = ("drive.front_end.read_time", Determination::Identified);
-        let (read, program) = ("drive.flash.read", "drive.flash.program");
+        let read = "drive.flash.read";
+        let program = "drive.flash.program";
         // Each case states whether the file still has separate times for reads and for programs.
         for (parameters, wanted) in [
             (vec![], [true, true]),

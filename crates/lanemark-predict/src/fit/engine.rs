@@ -115,7 +115,8 @@ impl TrialSimulator {
     /// Simulates one trial. If too few requests ended because the model is much slower than the measurement, the trial
     /// is simulated for a longer time.
     fn simulate(&self, system: &CheckedSystem, trial: usize) -> Result<ModelFigures, PredictError> {
-        let (index, trial) = (trial as u32, &self.trials[trial]);
+        let index = trial as u32;
+        let trial = &self.trials[trial];
         let key = StreamKey { seed: self.seed, test: index, repeat: 0, thread: 0 };
         let mut short = trial.short.clone();
         for _ in 0..4 {
@@ -252,7 +253,7 @@ pub(super) mod tests {
         let name = format!("{drive}@workstation-z170:m2");
         let system = lanemark_lab::assemble(&Library::built_in(), &name, &[]).unwrap();
         let base = system.spec.into_spec();
-        let parameters = Parameter::of(&base.attachments[0].drive);
+        let parameters = Parameter::list_for(&base.attachments[0].drive);
         let pool = Pool::new(NonZeroUsize::MIN);
         TrialSimulator::new(base, Vec::new(), parameters, 1, pool, CancelFlag::default(), u64::MAX)
     }
@@ -296,9 +297,10 @@ pub(super) mod tests {
     fn a_residual_is_drawn_in_to_twice_hubers_loss() {
         for size in [0.0, 0.5, HUBER, HUBER + 1e-9, 3.5, 5.0, 100.0] {
             // The Huber loss is a parabola that continues as its tangent.
-            let loss = match size <= HUBER {
-                true => size * size / 2.0,
-                false => HUBER * HUBER / 2.0 + HUBER * (size - HUBER),
+            let loss = if size <= HUBER {
+                size * size / 2.0
+            } else {
+                HUBER * HUBER / 2.0 + HUBER * (size - HUBER)
             };
             for residual in [size, -size] {
                 let bounded = drawn_in(residual);

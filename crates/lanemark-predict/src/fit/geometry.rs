@@ -42,8 +42,7 @@ pub(super) struct GeometrySearch {
 }
 
 impl FlashGeometry {
-    /// Returns the geometry of a drive.
-    pub(super) fn of(drive: &DriveSpec) -> Option<Self> {
+    pub(super) fn from_drive(drive: &DriveSpec) -> Option<Self> {
         let flash = flash(drive)?;
         Some(Self { dies: flash.dies(), unit: flash.unit().get() / SLOT.get() })
     }
@@ -110,7 +109,7 @@ pub(super) fn explore(
     free: &[usize],
     trials: &[usize],
 ) -> Result<GeometrySearch, PredictError> {
-    let Some(template) = FlashGeometry::of(&engine.base.attachments[0].drive) else {
+    let Some(template) = FlashGeometry::from_drive(&engine.base.attachments[0].drive) else {
         let best = FlashGeometry { dies: 1, unit: 1 };
         return Ok(GeometrySearch { best, tried: Vec::new(), found: search_result });
     };
@@ -131,7 +130,7 @@ pub(super) fn explore(
             }
             engine.base = original.clone();
             next.apply_to(&mut engine.base.attachments[0].drive);
-            let given = FlashGeometry::of(&engine.base.attachments[0].drive) == Some(next);
+            let given = FlashGeometry::from_drive(&engine.base.attachments[0].drive) == Some(next);
             if !given || engine.base.check().is_err() {
                 continue;
             }
@@ -196,7 +195,8 @@ mod tests {
             ((256, 8), (64, 4), 3.0),
             ((8, 1), (4, 32), 6.0),
         ] {
-            let (one, other) = (geometry(one.0, one.1), geometry(other.0, other.1));
+            let one = geometry(one.0, one.1);
+            let other = geometry(other.0, other.1);
             assert_eq!((one.distance(other), other.distance(one)), (distance, distance));
         }
     }
@@ -220,7 +220,7 @@ mod tests {
     fn a_drive_keeps_its_capacity_and_its_blocks_with_another_geometry() {
         let drive = engine("samsung-950-pro-512gb").base.attachments[0].drive.clone();
         let before = flash(&drive).unwrap();
-        let own = FlashGeometry::of(&drive).unwrap();
+        let own = FlashGeometry::from_drive(&drive).unwrap();
         assert_eq!(own.dies, u64::from(before.channels) * u64::from(before.dies_per_channel));
         let block = before.page.get() * u64::from(before.pages_per_block);
         for (dies, unit) in [
@@ -233,10 +233,11 @@ mod tests {
             (own.dies, 32),
             (own.dies, 1),
         ] {
-            let (wanted, mut drive) = (geometry(dies, unit), drive.clone());
+            let wanted = geometry(dies, unit);
+            let mut drive = drive.clone();
             wanted.apply_to(&mut drive);
             let now = flash(&drive).unwrap();
-            assert_eq!(FlashGeometry::of(&drive), Some(wanted));
+            assert_eq!(FlashGeometry::from_drive(&drive), Some(wanted));
             // The number of channels does not change if each channel has a die.
             let channels = u64::from(before.channels).min(dies);
             assert_eq!(u64::from(now.channels), channels, "{wanted}");

@@ -35,7 +35,8 @@ pub(super) fn measured(
         figure: None,
         reason: Some(reason.to_owned()),
     };
-    let (cpu, protocol) = (&mut system.cpu, &mut system.attachments[0].protocol);
+    let cpu = &mut system.cpu;
+    let protocol = &mut system.attachments[0].protocol;
     if let Some(cores) = host.cores.filter(|&cores| cores != cpu.cores && cores <= 1024) {
         cpu.cores = cores;
         set.push(note(format!("{PREFIX}cpu.cores"), cores.to_string(), "the machine's"));
@@ -96,7 +97,8 @@ mod tests {
             let mut scaled = system();
             let set = measured(&mut scaled, measured_host(None, Some(1e3 * deep_us)), &[]);
             let half = |us: u64| if scale == 0 { ns(us * 500) } else { ns(us * 1_000 * scale) };
-            let (cpu, protocol) = (&scaled.cpu, &scaled.attachments[0].protocol);
+            let cpu = &scaled.cpu;
+            let protocol = &scaled.attachments[0].protocol;
             assert_eq!(
                 [cpu.request_submit, cpu.write_submit, cpu.request_complete],
                 [half(2), half(4), half(1)]

@@ -52,7 +52,6 @@ pub(super) struct FittedValues {
     pub(super) scatter: f64,
 }
 
-/// The result of determining one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ValueDetermination {
     /// The value is determined, with this standard deviation of its logarithm.
@@ -106,7 +105,8 @@ pub(super) fn identify(
                 }
             };
             let standings: Vec<ValueDetermination> = (0..count).map(determination).collect();
-            let (logs, scatter) = (search_result.logs, covariance.scatter);
+            let logs = search_result.logs;
+            let scatter = covariance.scatter;
             engine.budget.begin(FitStage::Ranges);
             let reaches = reaches(engine, &logs, &standings, trials, scatter)?;
             return Ok(FittedValues { logs, standings, reaches, scatter });
@@ -207,7 +207,7 @@ fn at_template(
 impl Covariance {
     /// Computes the covariance at the minimum sum of squares, from the `slopes` of the weighted `residuals` and from
     /// the priors.
-    fn of(slopes: &DMatrix<f64>, residuals: &[f64], lopsided: Vec<f64>) -> Self {
+    fn compute(slopes: &DMatrix<f64>, residuals: &[f64], lopsided: Vec<f64>) -> Self {
         let free = slopes.ncols();
         let mut information = slopes.transpose() * slopes;
         for at in 0..free {
@@ -259,7 +259,7 @@ fn covariance(
 ) -> Result<Covariance, PredictError> {
     let (slopes, lopsided) = weaker_side(engine, logs, free, trials)?;
     let residuals = engine.residuals_at(logs, trials)?;
-    Ok(Covariance::of(&slopes, &residuals, lopsided))
+    Ok(Covariance::compute(&slopes, &residuals, lopsided))
 }
 
 #[cfg(test)]
@@ -281,7 +281,7 @@ mod tests {
             let information = slopes.transpose() * &slopes;
             let found = information.cholesky().unwrap().solve(&(slopes.transpose() * &measured));
             let residuals = &measured - &slopes * &found;
-            let known = Covariance::of(&slopes, residuals.as_slice(), vec![1.0; 3]);
+            let known = Covariance::compute(&slopes, residuals.as_slice(), vec![1.0; 3]);
             for (value, deviation) in found.iter().zip(&known.deviations) {
                 missed[0] += u32::from(value - SIDES_95 * deviation > 0.0);
                 missed[1] += u32::from(value + SIDES_95 * deviation < 0.0);
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn intervals_are_not_narrowed_by_residuals_that_happen_to_be_small() {
         let slopes = DMatrix::from_element(16, 1, 10.0);
-        let of = |residual: f64| Covariance::of(&slopes, &[residual; 16], vec![1.0]);
+        let of = |residual: f64| Covariance::compute(&slopes, &[residual; 16], vec![1.0]);
         // The information is 16 x 100, plus the information of the prior.
         let least = (1600.0 + PRIOR_SD.powi(-2)).sqrt().recip();
         assert!((of(0.1).deviations[0] / least - 1.0).abs() < 1e-9);
@@ -318,7 +318,7 @@ mod tests {
         let wider = scatter * student_95(15) / SIDES_95;
         assert!((of(2.0).deviations[0] / least / wider - 1.0).abs() < 1e-9);
         // A value that has hardly any effect is as certain as its prior.
-        let hardly = Covariance::of(&DMatrix::from_element(4, 1, 1e-6), &[9.0; 4], vec![1.0]);
+        let hardly = Covariance::compute(&DMatrix::from_element(4, 1, 1e-6), &[9.0; 4], vec![1.0]);
         assert_eq!(hardly.deviations, [PRIOR_SD]);
     }
 
@@ -352,7 +352,7 @@ mod tests {
                 (1, 1) => 20.0 * similar,
                 _ => 0.0,
             });
-            Covariance::of(&slopes, &[0.5; 12], vec![1.0; 3])
+            Covariance::compute(&slopes, &[0.5; 12], vec![1.0; 3])
         };
         assert_eq!(together(-1.0).open_values(), []);
         let open = together(0.7).open_values();

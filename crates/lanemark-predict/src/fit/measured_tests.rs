@@ -14,7 +14,7 @@ fn test(builder: TestBuilder) -> Test {
     builder.duration("1 s").build().unwrap().into_test()
 }
 
-fn named(name: &str, builder: TestBuilder) -> Test {
+fn build_named(name: &str, builder: TestBuilder) -> Test {
     test(builder.named(name))
 }
 
@@ -207,8 +207,12 @@ fn trial_of(test: Test, throughput: f64, read_ns: Option<f64>) -> Trial {
 }
 
 fn measurements(trials: Vec<Trial>) -> Measurements {
-    let (drive, host) = ("sda".to_owned(), MeasuredHost::default());
-    Measurements { drive, trials, warnings: Vec::new(), host }
+    Measurements {
+        drive: "sda".to_owned(),
+        trials,
+        warnings: Vec::new(),
+        host: MeasuredHost::default(),
+    }
 }
 
 fn seconds(time: Duration) -> f64 {
@@ -336,7 +340,7 @@ fn writes_as_fast_as_the_flash_first_fill_the_buffer() {
 #[test]
 fn tests_of_a_region_without_flash_are_removed() {
     let at = |name: &str, offset: &str, builder: TestBuilder| {
-        named(name, builder.offset(offset).span("1 GiB"))
+        build_named(name, builder.offset(offset).span("1 GiB"))
     };
     let all = || {
         measurements(vec![
@@ -417,9 +421,9 @@ fn measured_run(tests: &[(Test, Vec<Sample>)]) -> RunResult {
 
 #[test]
 fn results_of_one_drive_are_combined_with_their_warnings() {
-    let small = named("small", Test::random_read("4 KiB"));
-    let write = named("write", Test::random_write("4 KiB"));
-    let mut parallel = named("parallel", Test::random_read("4 KiB"));
+    let small = build_named("small", Test::random_read("4 KiB"));
+    let write = build_named("write", Test::random_write("4 KiB"));
+    let mut parallel = build_named("parallel", Test::random_read("4 KiB"));
     parallel.start.beside = true;
     let cpu = CpuUse { user_ns_per_request: 1_000.0, system_ns_per_request: 2_000.0 };
     let timed = Sample { cpu: Some(cpu), ..reads(100, 9_000) };

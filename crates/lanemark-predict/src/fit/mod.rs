@@ -44,14 +44,12 @@ use engine::TrialSimulator;
 use parameter::{AffectedTests, Parameter};
 use trials::Measurements;
 
-/// The input of a fit.
 #[derive(Debug)]
 pub struct FitInput<'j> {
     /// Results, each with its name.
     pub results: &'j [(String, RunResult)],
     /// The platform on which the drive was measured.
     pub platform: &'j str,
-    /// Name of the port.
     pub port: &'j str,
     /// A similar drive; `None` for a generic drive with the protocol of the port.
     pub like: Option<&'j str>,
@@ -63,7 +61,6 @@ pub struct FitInput<'j> {
     pub work_max: u64,
     /// The threads that run simulations.
     pub pool: Pool,
-    /// Provenance of the fit.
     pub provenance: Provenance,
     /// The flag that cancels the fit; a cancelled fit returns an error.
     pub cancel: CancelFlag,
@@ -77,7 +74,6 @@ pub const REQUESTS: u64 = 4000;
 /// The default maximum work of a fit, in simulated requests, which takes less than a minute on one core.
 pub const WORK_MAX: u64 = 40_000_000;
 
-/// The fit of a drive.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// Result of the fit.
@@ -145,8 +141,12 @@ pub fn fit(
     if let Some((test, read)) = measurements.read_alone()
         && (is_disk && read < FLASH_MOST || !is_disk && read > FLASH_MOST)
     {
-        let (test, read_ms) = (test.to_owned(), read.as_seconds() * 1e3);
-        return Err(PredictError::OtherMedia { test, read_ms, template, is_disk });
+        return Err(PredictError::OtherMedia {
+            test: test.to_owned(),
+            read_ms: read.as_seconds() * 1e3,
+            template,
+            is_disk,
+        });
     }
     if let Some(least) = least_read(&base) {
         measurements.without_flash(least)?;
@@ -162,7 +162,7 @@ pub fn fit(
 
     let text = library.open(LibraryKind::Drive, &template)?.text().to_owned();
     let lists_zones = drive_file::lists_zones(&text);
-    let parameters: Vec<Parameter> = Parameter::of(&base.attachments[0].drive)
+    let parameters: Vec<Parameter> = Parameter::list_for(&base.attachments[0].drive)
         .into_iter()
         // If the zones are listed individually, there is no single value to replace.
         .filter(|parameter| !lists_zones || !parameter.name.starts_with("drive.disk.zones."))
@@ -170,17 +170,21 @@ pub fn fit(
         .collect();
     let trials = measurements.trials.clone();
     let original = base.clone();
-    let (seed, cancel) = (job.provenance.seed, job.cancel.clone());
-    let mut engine =
-        TrialSimulator::new(base, trials, parameters, seed, job.pool, cancel, job.work_max);
+    let mut engine = TrialSimulator::new(
+        base,
+        trials,
+        parameters,
+        job.provenance.seed,
+        job.pool,
+        job.cancel.clone(),
+        job.work_max,
+    );
     let visible = |engine: &TrialSimulator, shows: &[AffectedTests]| -> Vec<usize> {
         let indices = 0..engine.parameters.len();
         indices.filter(|&index| shows.contains(&engine.parameters[index].shows)).collect()
     };
-    let (reading, writing) = (
-        visible(&engine, &[AffectedTests::Reads, AffectedTests::Both]),
-        visible(&engine, &[AffectedTests::Writes]),
-    );
+    let reading = visible(&engine, &[AffectedTests::Reads, AffectedTests::Both]);
+    let writing = visible(&engine, &[AffectedTests::Writes]);
     let reads = engine.trials_of(|trial| !trial.writes());
     let writes = engine.trials_of(|trial| !trial.reads());
     let all_trials = engine.trials_of(|_| true);
@@ -239,7 +243,8 @@ fn least_read(system: &SystemSpec) -> Option<Duration> {
 
 /// Returns the name of the generic drive that fits a port.
 fn generic(library: &Library, job: &FitInput<'_>) -> Result<&'static str, PredictError> {
-    let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
+    let ledger = Ledger::default();
+    let mut overrides = Overrides::default();
     for (setting, location) in job.settings {
         overrides.set(&setting.parameter, &setting.value, location.clone());
     }

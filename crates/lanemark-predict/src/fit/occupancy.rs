@@ -57,9 +57,10 @@ pub(super) fn fix_occupancy(
         engine.held.push(index);
         is_changed = true;
     }
-    match is_changed {
-        false => Ok(search_result),
-        true => search(engine, &logs, &engine.free_parameters(), trials, 1),
+    if is_changed {
+        search(engine, &logs, &engine.free_parameters(), trials, 1)
+    } else {
+        Ok(search_result)
     }
 }
 
@@ -120,7 +121,9 @@ mod tests {
 
     #[test]
     fn a_request_takes_as_long_with_its_occupancy_in_its_latency() {
-        let (latency, occupancy, least) = (80.0, 12.0, 0.5);
+        let latency = 80.0;
+        let occupancy = 12.0;
+        let least = 0.5;
         assert_eq!(latency_with_occupancy(latency, occupancy, least) + least, latency + occupancy);
     }
 
@@ -130,7 +133,9 @@ mod tests {
             let test = builder.duration("1 s").build().unwrap().into_test();
             [true, false].map(|reads| is_of_occupancy(&test, reads))
         };
-        let (of_reads, of_writes, of_neither) = ([true, false], [false, true], [false, false]);
+        let of_reads = [true, false];
+        let of_writes = [false, true];
+        let of_neither = [false, false];
         for block in ["512 B", "4 KiB", "16 KiB"] {
             assert_eq!(of(Test::random_read(block)), of_reads, "{block}");
             assert_eq!(of(Test::random_write(block)), of_writes, "{block}");

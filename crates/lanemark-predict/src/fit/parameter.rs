@@ -21,13 +21,11 @@ pub(super) const PRIOR_SD: f64 = 0.8;
 pub(super) struct Parameter {
     /// The path of the value, as for `--set`.
     pub(super) name: &'static str,
-    /// Unit of the value.
     pub(super) unit: ParameterUnit,
     /// Offset that is added before the logarithm is taken.
     pub(super) offset: f64,
     /// The minimum and maximum value that is tried.
     pub(super) bounds: (f64, f64),
-    /// Tests that the value affects.
     pub(super) shows: AffectedTests,
     /// Measurement that would determine the value.
     pub(super) needs: &'static str,
@@ -35,7 +33,6 @@ pub(super) struct Parameter {
     pub(super) set: fn(&mut DriveSpec, f64),
 }
 
-/// The unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParameterUnit {
     Microseconds,
@@ -44,7 +41,6 @@ pub(super) enum ParameterUnit {
     Count,
 }
 
-/// The tests that a value affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AffectedTests {
     Reads,
@@ -210,7 +206,7 @@ pub(super) const UNSEEN: [(&str, &str); 5] = [
 impl Parameter {
     /// Returns the values that short tests of a drive like `drive` can determine. If the flash has separate times for a
     /// pseudo-SLC cache, only these times are fitted, because data that was just written is in the cache.
-    pub(super) fn of(drive: &DriveSpec) -> Vec<Self> {
+    pub(super) fn list_for(drive: &DriveSpec) -> Vec<Self> {
         if disk::disk(drive).is_some() {
             return disk::PARAMETERS.to_vec();
         }
@@ -237,7 +233,6 @@ impl Parameter {
         (log.exp() - self.offset).clamp(self.bounds.0, self.bounds.1)
     }
 
-    /// Returns the logarithm of a value.
     pub(super) fn log(&self, value: f64) -> f64 {
         (value.clamp(self.bounds.0, self.bounds.1) + self.offset).ln()
     }
@@ -269,9 +264,10 @@ fn digits(value: f64) -> String {
     let before = value.log10().floor() as i32 + 1;
     let decimals = (4 - before).clamp(0, 3) as usize;
     let text = format!("{value:.decimals$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 
@@ -348,7 +344,8 @@ mod tests {
         for parameter in ALL.into_iter().chain([COLLECTION]).chain(disk::PARAMETERS) {
             let (low, high) = parameter.bounds;
             for value in [low, 52.1349, 1234.56, f64::midpoint(low, high), high] {
-                let (text, rounded) = (parameter.text(value), parameter.rounded(value));
+                let text = parameter.text(value);
+                let rounded = parameter.rounded(value);
                 let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
                 assert_eq!(number.parse(), Ok(rounded), "{}: {text}", parameter.name);
                 // The value is rounded to four digits, but not more finely than a nanosecond or a whole number.

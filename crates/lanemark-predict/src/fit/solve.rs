@@ -152,7 +152,8 @@ fn slopes(
     }
     let mut matrices = vec![DMatrix::zeros(rows, free.len()); steps.len()];
     for (&(system, trial), modelled) in jobs.iter().zip(&modelled).skip(trials.len()) {
-        let (column, side) = ((system - 1) / steps.len(), (system - 1) % steps.len());
+        let column = (system - 1) / steps.len();
+        let side = (system - 1) % steps.len();
         let Some((first, before)) = here.get(&trial) else { continue };
         for (index, residual) in engine.residuals(trial, modelled).into_iter().enumerate() {
             matrices[side][(first + index, column)] = (residual - before[index]) / steps[side];

@@ -19,7 +19,6 @@ const MISS: f64 = 0.10;
 /// The scatter above which there is a warning.
 const SCATTER: f64 = 1.5;
 
-/// A completed fit.
 pub(super) struct FinishedFit<'o> {
     /// The system with the template's values.
     pub(super) original: &'o SystemSpec,
@@ -96,8 +95,8 @@ impl FinishedFit<'_> {
         ) else {
             return Vec::new();
         };
-        let same =
-            FlashGeometry::of(&self.original.attachments[0].drive) == Some(self.explored.best);
+        let same = FlashGeometry::from_drive(&self.original.attachments[0].drive)
+            == Some(self.explored.best);
         let row = |key: &str, value: String, template: String, interval_95| FittedParameter {
             parameter: format!("drive.flash.{key}"),
             value: Some(value),
@@ -165,9 +164,13 @@ impl FinishedFit<'_> {
         for (trial, answers) in self.engine.trials.iter().zip(&answers) {
             for (measured, answers) in trial.figures.iter().zip(answers) {
                 let Some(modelled) = *answers else { continue };
-                let (test, kind) = (trial.test.name.clone(), measured.kind);
-                let (request_bytes, measured) = (trial.test.block_mean(), measured.value);
-                figures.push(FittedFigure { test, kind, request_bytes, measured, modelled });
+                figures.push(FittedFigure {
+                    test: trial.test.name.clone(),
+                    kind: measured.kind,
+                    request_bytes: trial.test.block_mean(),
+                    measured: measured.value,
+                    modelled,
+                });
             }
         }
         Ok(figures)
@@ -239,7 +242,7 @@ mod tests {
             original,
             engine,
             explored: GeometrySearch {
-                best: FlashGeometry::of(&engine.base.attachments[0].drive).unwrap(),
+                best: FlashGeometry::from_drive(&engine.base.attachments[0].drive).unwrap(),
                 found: SearchResult { logs: engine.priors.clone(), cost: 1.0 },
                 tried: tried.iter().map(geometry).collect(),
             },
@@ -296,7 +299,7 @@ mod tests {
         let engine = engine("samsung-950-pro-512gb");
         let original = engine.base.clone();
         let FlashGeometry { dies, unit } =
-            FlashGeometry::of(&original.attachments[0].drive).unwrap();
+            FlashGeometry::from_drive(&original.attachments[0].drive).unwrap();
         let rows = |tried: &[(u64, u64, f64)]| {
             outcome(&engine, &original, tried, ValueDetermination::Identified(0.1)).geometry()
         };
@@ -329,13 +332,11 @@ mod tests {
         let mut engine = engine("samsung-950-pro-512gb");
         let original = engine.base.clone();
         let FlashGeometry { dies, unit } =
-            FlashGeometry::of(&original.attachments[0].drive).unwrap();
+            FlashGeometry::from_drive(&original.attachments[0].drive).unwrap();
         let other = FlashGeometry { dies, unit: unit * 2 };
         other.apply_to(&mut engine.base.attachments[0].drive);
-        let (now, before) = (
-            flash(&engine.base.attachments[0].drive).unwrap().clone(),
-            flash(&original.attachments[0].drive).unwrap().clone(),
-        );
+        let now = flash(&engine.base.attachments[0].drive).unwrap().clone();
+        let before = flash(&original.attachments[0].drive).unwrap().clone();
         let rows = outcome(&engine, &original, &[], ValueDetermination::Identified(0.1)).geometry();
         let values: Vec<(&str, Option<&str>, Option<&str>)> = rows
             .iter()

@@ -25,18 +25,14 @@ const LEAST_SHARE: u64 = 8;
 /// Minimum number of requests for which a measured 99th percentile is used.
 const TAIL_MIN: u64 = 2000;
 
-/// A test and its figures.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
-    /// The measured test.
     pub(super) test: Test,
     /// The short test that is simulated.
     pub(super) short: Test,
-    /// Figures of the test.
     pub(super) figures: Vec<MeasuredFigure>,
 }
 
-/// A measured figure of a test.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MeasuredFigure {
     pub(super) kind: FigureKind,
@@ -137,15 +133,20 @@ impl Measurements {
             let ended =
                 run.tests.iter().all(|test| test.samples.iter().all(|sample| sample.complete));
             if !run.complete || !ended {
-                let (tests, all) = (run.tests.len(), run.workload.tests.len());
-                return Err(PredictError::CutShort { result: name.clone(), tests, all });
+                return Err(PredictError::CutShort {
+                    result: name.clone(),
+                    tests: run.tests.len(),
+                    all: run.workload.tests.len(),
+                });
             }
             warnings += run.warnings.len() as u32;
             for result in &run.tests {
                 check_is_stated(name, result)?;
                 if let Some(reason) = left_out(&result.test) {
-                    let (test, reason) = (result.test.name.clone(), reason.to_owned());
-                    fit_warnings.push(FitWarning::LeftOut { test, reason });
+                    fit_warnings.push(FitWarning::LeftOut {
+                        test: result.test.name.clone(),
+                        reason: reason.to_owned(),
+                    });
                     continue;
                 }
                 check(name, result)?;
@@ -195,8 +196,11 @@ impl Measurements {
             let region = |test: &Test| (test.offset, test.span);
             self.trials.retain(|trial| !trial.reads() || region(&trial.test) != region(&test));
             if !self.trials.iter().any(|trial| is_small_random(&trial.test)) {
-                let (read_us, least_us) = (read_ns / 1e3, least_ns / 1e3);
-                return Err(PredictError::WithoutFlash { test: test.name, read_us, least_us });
+                return Err(PredictError::WithoutFlash {
+                    test: test.name,
+                    read_us: read_ns / 1e3,
+                    least_us: least_ns / 1e3,
+                });
             }
             let left_out = (before - self.trials.len()) as u32;
             let test = test.name;
@@ -269,7 +273,8 @@ impl Measurements {
         let mut used: BTreeSet<usize> = self.anchors();
         let rest =
             pass_max as f64 - used.iter().map(|&index| self.trials[index].work()).sum::<f64>();
-        let (mut room, step) = (0.0, rest.max(0.0) / work);
+        let mut room = 0.0;
+        let step = rest.max(0.0) / work;
         for index in order {
             let own_work = self.trials[index].work();
             room += step * own_work;
@@ -284,8 +289,7 @@ impl Measurements {
         });
         let used = self.trials.len();
         if used < all {
-            let (used, all) = (used as u32, all as u32);
-            self.warnings.push(FitWarning::Thinned { used, all });
+            self.warnings.push(FitWarning::Thinned { used: used as u32, all: all as u32 });
         }
     }
 
@@ -371,17 +375,23 @@ fn is_small_random(test: &Test) -> bool {
 fn check_is_stated(result: &str, test: &TestResult) -> Result<(), PredictError> {
     match test.test.unstated().first().copied() {
         None => Ok(()),
-        Some((what, option)) => {
-            let (result, test) = (result.to_owned(), test.test.name.clone());
-            Err(PredictError::NotStated { result, test, what, option })
-        }
+        Some((what, option)) => Err(PredictError::NotStated {
+            result: result.to_owned(),
+            test: test.test.name.clone(),
+            what,
+            option,
+        }),
     }
 }
 
 fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
     let fail = |figure, value| {
-        let (result, test) = (result.to_owned(), test.test.name.clone());
-        Err(PredictError::Figure { result, test, figure, value })
+        Err(PredictError::Figure {
+            result: result.to_owned(),
+            test: test.test.name.clone(),
+            figure,
+            value,
+        })
     };
     if test.samples.is_empty() {
         return fail("the number of repeats", 0.0);
@@ -402,11 +412,12 @@ fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
 /// Checks for small random requests in one direction or in both, which every fit needs. If other tests are missing,
 /// some values are not determined, and the table of values names the tests that would determine them.
 fn check_required_tests(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
-    match groups.iter().any(|(test, _)| is_small_random(test)) {
-        true => Ok(()),
-        false => Err(PredictError::Missing {
+    if groups.iter().any(|(test, _)| is_small_random(test)) {
+        Ok(())
+    } else {
+        Err(PredictError::Missing {
             missing: vec!["small random requests (RND4K Q1T1 to Q32T1 read)"],
-        }),
+        })
     }
 }
 

@@ -53,8 +53,15 @@ pub(crate) fn short_workload(library: &Library, milliseconds: u64) -> Workload {
 
 pub(crate) fn calibrations(settings: &[(String, String)]) -> Vec<(ParameterOverride, Location)> {
     let one = |(parameter, value): &(String, String)| {
-        let (parameter, value) = (parameter.clone(), value.clone());
-        (ParameterOverride { parameter, value, figure: None, reason: None }, Location::file("test"))
+        (
+            ParameterOverride {
+                parameter: parameter.clone(),
+                value: value.clone(),
+                figure: None,
+                reason: None,
+            },
+            Location::file("test"),
+        )
     };
     settings.iter().map(one).collect()
 }

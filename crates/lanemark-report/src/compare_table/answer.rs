@@ -59,7 +59,8 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
             format!(", {} ({low}) to {} ({high})", ratio(*least), ratio(*most))
         }
     };
-    let (faster, slower) = (pairs_in_direction(1), pairs_in_direction(-1));
+    let faster = pairs_in_direction(1);
+    let slower = pairs_in_direction(-1);
     let equal = all - faster.len() - slower.len();
     let mut text = match (faster.as_slice(), slower.as_slice()) {
         ([], []) => {
@@ -97,7 +98,8 @@ fn unranked(
     shared: &[TestPair<'_>],
 ) -> Option<String> {
     let scale = |run: &RunResult| run.target.served().map_or(1.0, |served| served.time_scale);
-    let (own, other) = (scale(a.1), scale(b.1));
+    let own = scale(a.1);
+    let other = scale(b.1);
     if own != other {
         return Some(format!("A was measured at a time scale of {own}, and B at {other}"));
     }

@@ -29,7 +29,6 @@ const STUDENT: [f64; 30] = [
     2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The verdict of the repeats on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeVerdict {
     /// The intervals do not overlap.
@@ -79,7 +78,6 @@ pub fn interval(statistic: &Statistic) -> Option<(f64, f64)> {
     Some((statistic.value - half, statistic.value + half))
 }
 
-/// The samples of a run on a database.
 fn samples(run: &RunResult) -> &[Sample] {
     run.tests.first().map_or(&[], |test| &test.samples)
 }
@@ -194,7 +192,8 @@ pub fn nodes_saved(
         return Ok(None);
     }
     let saved = |present: f64, other: f64| {
-        let (present, other) = (present.round(), other.round());
+        let present = present.round();
+        let other = other.round();
         let node =
             |name: &str, rate| Node { name: name.to_owned(), rate, watts: 0.0, drive_price: 0.0 };
         let fleet = Fleet {

@@ -61,7 +61,8 @@ fn answer(from: &RunResult, to: &RunResult, changes: &[FigureChange]) -> Option<
 }
 
 fn row(change: &FigureChange) -> String {
-    let (a, b) = (change.from.value, change.to.value);
+    let a = change.from.value;
+    let b = change.to.value;
     let digits = match a.max(b) {
         1_000.0.. => 0,
         100.0.. => 1,

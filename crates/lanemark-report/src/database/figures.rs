@@ -86,7 +86,7 @@ pub(crate) const FIGURES: [TransactionFigure; 18] = [
         unit: "µs each",
         of: |sample| {
             let all = transactions(sample)?;
-            all.each(1e6 * all.processor_time.as_ref()?.server_s?)
+            all.per_transaction(1e6 * all.processor_time.as_ref()?.server_s?)
         },
         compared: true,
         ..PLAIN

@@ -33,7 +33,7 @@ const WAITING: usize = READY + 1;
 impl TimeSplit {
     /// Returns the parts of the transactions of `test`, from samples of the server if available, otherwise from the
     /// states of the users' threads; `None` if neither source is available.
-    pub(crate) fn of(test: &TestResult) -> Option<Self> {
+    pub(crate) fn from_test(test: &TestResult) -> Option<Self> {
         let response_ms = test.of_transactions(TransactionFigures::response_ms)?.value;
         let part = |class: usize, name: &'static str, ms: f64, note: String| TimePart {
             class,
@@ -44,7 +44,7 @@ impl TimeSplit {
         };
         let sessions = |part: fn(&SessionProcessorTime) -> f64| {
             let each = |all: &TransactionFigures| {
-                all.each(1e3 * part(all.processor_time.as_ref()?.sessions.as_ref()?))
+                all.per_transaction(1e3 * part(all.processor_time.as_ref()?.sessions.as_ref()?))
             };
             test.of_transactions(each).map(|statistic| statistic.value)
         };

@@ -161,14 +161,14 @@ fn figures(test: &TestResult) -> String {
     let others = of(|all| all.processor_others.map(|share| 100.0 * share));
     figure("by other programs, %", others, 1, "");
     let time = |of: fn(&ServerProcessorTime) -> Option<f64>| {
-        test.of_transactions(|all| all.each(1e6 * of(all.processor_time.as_ref()?)?))
+        test.of_transactions(|all| all.per_transaction(1e6 * of(all.processor_time.as_ref()?)?))
     };
     let server = time(|time| time.server_s);
     let driver = if server.is_some() { "driver CPU, µs each" } else { "CPU, µs each" };
     figure("database CPU, µs each", server, 0, "of a transaction, all processes of the server");
     figure(driver, time(|time| time.driver_s), 0, "of a transaction");
     let counter_per_transaction = |counter: DatabaseCounter| {
-        test.of_transactions(|all| all.each(all.counters.get(counter)? as f64))
+        test.of_transactions(|all| all.per_transaction(all.counters.get(counter)? as f64))
     };
     let statements = counter_per_transaction(DatabaseCounter::Statements)
         .map_or(String::new(), |found| format!("with {:.1} statements", found.value));
@@ -192,7 +192,7 @@ fn figures(test: &TestResult) -> String {
 
 /// Writes the parts of a transaction's time, if they are known.
 fn time_of_a_transaction(test: &TestResult) -> Option<String> {
-    let TimeSplit { source, measured, parts } = TimeSplit::of(test)?;
+    let TimeSplit { source, measured, parts } = TimeSplit::from_test(test)?;
     let mut text = format!("time of a transaction, ms, {source}\n");
     if let Some((running, ready)) = measured {
         text += &format!(

@@ -21,7 +21,7 @@ fn check(test: &str, role: FigureRole, bound: BoundKind, simulated: f64) -> Figu
         place: "Table 1".to_owned(),
         role,
     };
-    FigureCheck::new(figure, Statistic::of(&[simulated], AverageMethod::Mean))
+    FigureCheck::new(figure, Statistic::from_values(&[simulated], AverageMethod::Mean))
 }
 
 /// Returns a study with two tests that read; `figures` may name other tests.
@@ -61,7 +61,7 @@ fn predicted(errors: &[f64]) -> StudyOutcome {
 fn the_median_is_the_middle_and_the_worst_has_its_sign() {
     let text_of = |errors: &[f64]| {
         let outcome = predicted(errors);
-        ErrorSummary::of(&outcome, FigureRole::Predicted).sentence(&outcome)
+        ErrorSummary::from_outcome(&outcome, FigureRole::Predicted).sentence(&outcome)
     };
     let end = "; these test the model.";
     for (simulated, wanted) in [
@@ -108,7 +108,7 @@ fn bounds_and_near_repeats_are_counted_apart() {
         let exact = [("a", 110.0), ("b", 111.0)];
         let exact = exact.map(|(test, simulated)| check(test, role, Exactly, simulated));
         let outcome = study(exact.into_iter().chain(bounds).collect(), None);
-        ErrorSummary::of(&outcome, role).sentence(&outcome)
+        ErrorSummary::from_outcome(&outcome, role).sentence(&outcome)
     };
     let distinct = "absolute error of the 1 distinct figures: median 10.0%, mean 10.0%";
     let text = of(&[], FigureRole::Calibrated);
@@ -133,7 +133,7 @@ fn figures_within_their_intervals_are_counted() {
         let exact = exact
             .map(|(test, found)| check(test, FigureRole::Predicted, BoundKind::Exactly, found));
         let outcome = study(exact.to_vec(), Some(&interval));
-        ErrorSummary::of(&outcome, FigureRole::Predicted).sentence(&outcome)
+        ErrorSummary::from_outcome(&outcome, FigureRole::Predicted).sentence(&outcome)
     };
     let width = |inside: u32, width: &str| {
         format!(", {inside} of 2 in their 80% intervals (median width, high over low: {width});")

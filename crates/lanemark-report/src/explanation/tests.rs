@@ -96,7 +96,8 @@ fn a_verdict_has_its_reason() {
     ] {
         assert_eq!(text_of(verdict, Vec::new()), format!("Verdict: {wanted}"));
     }
-    let (crowded, unprobed) = (EvidenceItem::Crowded, EvidenceItem::NoQueueProbe);
+    let crowded = EvidenceItem::Crowded;
+    let unprobed = EvidenceItem::NoQueueProbe;
     let text = text_of(LimitingPart::Undecided, vec![unprobed.clone(), crowded.clone()]);
     assert!(text.ends_with("other programs on the processors could explain the result."), "{text}");
     let text = text_of(LimitingPart::Undecided, vec![unprobed]);

@@ -31,7 +31,6 @@ const AXIS: f64 = 16.0;
 /// Room for the unit beyond the last tick.
 const UNIT: f64 = 24.0;
 
-/// The budgets of one test.
 #[derive(Clone)]
 struct BudgetPanel<'a> {
     test: &'a str,
@@ -68,7 +67,7 @@ fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<BudgetPanel<'a>> {
     let mut panels: Vec<BudgetPanel<'a>> = Vec::new();
     for (label, run) in runs {
         for result in &run.tests {
-            let Some(budget) = Budget::of(result) else { continue };
+            let Some(budget) = Budget::from_result(result) else { continue };
             let test = result.test.name.as_str();
             match panels.iter_mut().find(|panel| panel.test == test) {
                 Some(panel) => panel.bars.push((label, budget)),
@@ -102,7 +101,8 @@ fn draw_panels(panels: &[BudgetPanel<'_>]) -> PanelPicture {
     // Hops with the same colour, such as the first link of every system, share a legend entry.
     let mut entries: Vec<(String, Vec<String>)> = Vec::new();
     for hop in panels.iter().flat_map(|panel| &panel.bars).flat_map(|(_, budget)| &budget.hops) {
-        let (colour, name) = (colour(hop), hop.label());
+        let colour = colour(hop);
+        let name = hop.label();
         match entries.iter_mut().find(|(known, _)| *known == colour) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),
@@ -136,10 +136,12 @@ fn colour(hop: &HopShare) -> String {
 
 /// Returns the class of the text that is printed on a part of a bar.
 fn lettering(hop: &HopShare, is_wait: bool) -> &'static str {
-    match is_wait {
-        true => "over",
-        false if palette::is_dark(palette::hop(hop.id)) => "on light",
-        false => "on",
+    if is_wait {
+        "over"
+    } else if palette::is_dark(palette::hop(hop.id)) {
+        "on light"
+    } else {
+        "on"
     }
 }
 
@@ -167,7 +169,7 @@ impl BudgetPanel<'_> {
     /// Draws the panel with its title, split into several parts if it has many bars.
     fn figures(&self, pointed: bool) -> Vec<TitledPanel> {
         let unit = self.unit();
-        let totals = self.bars.iter().map(|(_, budget)| unit.of(budget.total_ns()));
+        let totals = self.bars.iter().map(|(_, budget)| unit.convert(budget.total_ns()));
         let axis = Axis::new(totals, WIDTH - UNIT);
         let ranges = split(self.bars.len(), BARS_MOST);
         let count = ranges.len();
@@ -211,7 +213,6 @@ impl BudgetPanel<'_> {
         image(WIDTH, height + AXIS, &self.alt_text(unit), content)
     }
 
-    /// Describes the panel as text.
     fn alt_text(&self, unit: LatencyUnit) -> String {
         let bars = self.bars.iter().map(|(label, budget)| {
             let most = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
@@ -219,7 +220,11 @@ impl BudgetPanel<'_> {
                 let share = percent_whole(hop.total_ns() / budget.total_ns());
                 format!(", {share} of it in {}", hop.label())
             });
-            format!("{label}: {} {}{most}", significant(unit.of(budget.total_ns())), unit.name())
+            format!(
+                "{label}: {} {}{most}",
+                significant(unit.convert(budget.total_ns())),
+                unit.name()
+            )
         });
         format!("Time budget of {}. {}", self.test, shortened_list(bars))
     }
@@ -234,7 +239,8 @@ fn busiest(budget: &Budget) -> String {
 
 /// Writes the line above a bar: the name of the run and the length of the bar.
 fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup {
-    let total = format!("{} {}", significant(unit.of(budget.total_ns())), typeset(unit.name()));
+    let total =
+        format!("{} {}", significant(unit.convert(budget.total_ns())), typeset(unit.name()));
     let room = WIDTH - text_width(&busiest(budget)) - text_width(&total) - 30.0;
     html! {
         text x="4" y=(num(top + LINE - 5.0)) {
@@ -243,7 +249,6 @@ fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup 
     }
 }
 
-/// A budget as the parts of a bar.
 struct BudgetBar<'b> {
     top: f64,
     end: f64,
@@ -263,10 +268,11 @@ struct HopTimePart<'b> {
 
 impl<'b> BudgetBar<'b> {
     fn new(budget: &'b Budget, unit: LatencyUnit, axis: &Axis, top: f64) -> Self {
-        let (mut from, mut parts) = (0.0, Vec::new());
+        let mut from = 0.0;
+        let mut parts = Vec::new();
         for hop in &budget.hops {
             for (is_wait, ns) in [(true, hop.wait_ns), (false, hop.service_ns)] {
-                let width = axis.place(unit.of(ns));
+                let width = axis.place(unit.convert(ns));
                 if width > 0.0 {
                     let verb = if is_wait { "waiting" } else { "service" };
                     parts.push(HopTimePart {
@@ -332,7 +338,7 @@ fn description(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: Laten
     format!(
         "{}, {verb}: {} {}, {} of the latency; {} busy{most}",
         hop.label(),
-        significant(unit.of(ns)),
+        significant(unit.convert(ns)),
         typeset(unit.name()),
         percent(ns / budget.total_ns()),
         percent_whole(hop.utilisation)
@@ -356,7 +362,7 @@ fn table(panels: &[BudgetPanel<'_>]) -> Table {
     columns.extend(both.clone());
     columns.push(Column::number("share", ""));
     let mut table = Table::new(columns);
-    let time = |ns: f64| Cell::plain(fixed(unit.of(ns), 2));
+    let time = |ns: f64| Cell::plain(fixed(unit.convert(ns), 2));
     for panel in panels {
         let mut first_of_test = true;
         for (label, budget) in &panel.bars {
@@ -409,7 +415,8 @@ mod tests {
         };
         let whole = budget(&[(HopId::Cpu, 1.0), (HopId::Link(0), 2.0), (HopId::Media, 3.0)]);
         let short = budget(&[(HopId::Media, 3.0)]);
-        let (all, one) = (swatches(&[whole]), swatches(&[short]));
+        let all = swatches(&[whole]);
+        let one = swatches(&[short]);
         assert_eq!(all.len(), 3);
         assert_eq!(all[2], one[0]);
         assert!(all[0].contains("\"h0\"") && all[2].contains("\"h3\""), "{all:?}");

@@ -34,7 +34,6 @@ const GROUP_GAP: f64 = 6.0;
 /// Height of the tick labels under the plot.
 const AXIS: f64 = 16.0;
 
-/// The panel of one test.
 pub(super) struct BarPanel {
     test: String,
     groups: Vec<BarGroup>,
@@ -109,7 +108,10 @@ fn study_panels(
                 Some(BarGroup {
                     label: label.clone(),
                     colour: "neutral".to_owned(),
-                    bars: vec![Bar::of(ChartKind::Measured, &metric.of(run.test(test)?))?],
+                    bars: vec![Bar::from_statistic(
+                        ChartKind::Measured,
+                        &metric.value_in(run.test(test)?),
+                    )?],
                 })
             }));
             BarPanel { test: test.to_owned(), groups }
@@ -144,7 +146,8 @@ fn runs_panels(runs: &[(String, &RunResult)], families: &[TestFamily<'_>]) -> Ve
     }
     let group = |(index, (label, run)): (usize, &(String, &RunResult)), test: &str| {
         let result = run.test(test)?;
-        let bar = Bar::of(ChartKind::Measured, &FigureMetric::Throughput.of(result))?;
+        let bar =
+            Bar::from_statistic(ChartKind::Measured, &FigureMetric::Throughput.value_in(result))?;
         let bar = bar.within(FigureMetric::Throughput.interval(result));
         Some(BarGroup { label: label.clone(), colour: system_colour(index), bars: vec![bar] })
     };
@@ -163,15 +166,16 @@ fn study_groups(outcome: &StudyOutcome, metric: FigureMetric, test: &str) -> Vec
             .flat_map(|row| {
                 let published = row.check.and_then(|check| Bar::published(&check.figure));
                 let simulated = row.simulated.as_ref().and_then(|value| {
-                    let mut bar = Bar::of(ChartKind::Simulated, value)?;
+                    let mut bar = Bar::from_statistic(ChartKind::Simulated, value)?;
                     let result = system.run.test(test);
                     bar = bar.within(result.and_then(|result| metric.interval(result)));
                     if let Some(check) = row.check {
                         let calibrated = check.figure.role == FigureRole::Calibrated;
                         bar.is_large_error = !calibrated && check.error.abs() > ERROR_LARGE;
-                        bar.note = match calibrated {
-                            true => "calibrated".to_owned(),
-                            false => percent_signed(check.error).replace('-', "−"),
+                        bar.note = if calibrated {
+                            "calibrated".to_owned()
+                        } else {
+                            percent_signed(check.error).replace('-', "−")
                         };
                     }
                     Some(bar)
@@ -192,7 +196,7 @@ pub(super) fn panel(
     runs: Vec<(String, String, Statistic)>,
 ) -> Option<BarPanel> {
     let group = |(label, colour, statistic): (String, String, Statistic)| {
-        let bars = vec![Bar::of(ChartKind::Measured, &statistic)?];
+        let bars = vec![Bar::from_statistic(ChartKind::Measured, &statistic)?];
         Some(BarGroup { label, colour, bars })
     };
     let groups: Vec<BarGroup> = runs.into_iter().filter_map(group).collect();
@@ -264,7 +268,7 @@ impl ChartKind {
 }
 
 impl Bar {
-    fn of(kind: ChartKind, statistic: &Statistic) -> Option<Self> {
+    fn from_statistic(kind: ChartKind, statistic: &Statistic) -> Option<Self> {
         let value = known_value(statistic)?;
         let range = (statistic.min, statistic.max);
         Some(Self {
@@ -314,7 +318,9 @@ impl Bar {
             @if self.kind == ChartKind::Published { path class="ground" d=(shape) {} }
             path class=(format!("{} {colour}", self.kind.class())) d=(shape) {}
             @if let Some((min, max)) = self.range {
-                @let (from, to, high) = (num(axis.place(min)), num(axis.place(max)), num(middle - 3.0));
+                @let from = num(axis.place(min));
+                @let to = num(axis.place(max));
+                @let high = num(middle - 3.0);
                 @let end = if from == to { String::new() } else { format!("M{to} {high}v6M{from} {}H{to}", num(middle)) };
                 path class="whisker" d=(format!("M{from} {high}v6{end}")) {}
             }
@@ -394,7 +400,9 @@ fn alt_text(title: &str, groups: &[BarGroup], unit: &str) -> String {
     let groups = groups.iter().map(|group| {
         let bars = group.bars.iter().map(|bar| match bar.kind {
             ChartKind::Measured => format!("{} {unit}", bar.text),
-            kind => format!("{} {} {unit}", kind.name(), bar.text),
+            kind @ (ChartKind::Published | ChartKind::Simulated) => {
+                format!("{} {} {unit}", kind.name(), bar.text)
+            }
         });
         format!("{}: {}", group.label, bars.collect::<Vec<_>>().join(", "))
     });

@@ -19,7 +19,8 @@ fn luminance(colour: &str) -> f64 {
 }
 
 fn contrast(one: &str, other: &str) -> f64 {
-    let (one, other) = (luminance(one), luminance(other));
+    let one = luminance(one);
+    let other = luminance(other);
     (one.max(other) + 0.05) / (one.min(other) + 0.05)
 }
 

@@ -51,11 +51,12 @@ fn of_group(
 fn kinds(runs: &[(&str, &RunResult)]) -> String {
     let relevant =
         runs.iter().filter(|(_, run)| run.tests.iter().any(|test| test.has_transactions()));
-    let (mut real, mut simulated) = (Vec::new(), Vec::new());
+    let mut real = Vec::new();
+    let mut simulated = Vec::new();
     for (label, run) in relevant {
         match &run.target {
             Target::Database(_) => real.push(*label),
-            _ => simulated.push(*label),
+            Target::Simulated(_) | Target::Measured(_) => simulated.push(*label),
         }
     }
     let mut text = String::new();

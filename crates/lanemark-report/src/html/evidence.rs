@@ -16,7 +16,7 @@ pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
         @for role in [FigureRole::Predicted, FigureRole::Calibrated] {
             p {
                 b { (capitalised(role_name(role))) ": " }
-                (ErrorSummary::of(outcome, role).sentence(outcome))
+                (ErrorSummary::from_outcome(outcome, role).sentence(outcome))
             }
         }
     }

@@ -9,7 +9,6 @@ use super::lines::LineAxis;
 /// Minimum number of tests in a family.
 const LEAST: usize = 4;
 
-/// The number in which the tests of a family differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FamilyAxis {
     /// Total amount of transferred data.
@@ -32,7 +31,7 @@ impl FamilyAxis {
     const ALL: [Self; 3] = [Self::Volume, Self::Block, Self::Depth];
 
     /// Returns the test's value of this number; `None` if the test does not have the number.
-    fn of(self, test: &Test) -> Option<f64> {
+    fn value_in(self, test: &Test) -> Option<f64> {
         match self {
             Self::Volume => test.volume.map(|volume| volume.get() as f64),
             Self::Block => Some(test.block.get() as f64),
@@ -86,7 +85,7 @@ impl<'t> TestFamily<'t> {
         for axis in FamilyAxis::ALL {
             let mut groups: Vec<(Test, Vec<(f64, &'t Test)>)> = Vec::new();
             for &test in &left {
-                let Some(value) = axis.of(test) else { continue };
+                let Some(value) = axis.value_in(test) else { continue };
                 let key = axis.without(test);
                 match groups.iter_mut().find(|(known, _)| *known == key) {
                     Some((_, group)) => group.push((value, test)),

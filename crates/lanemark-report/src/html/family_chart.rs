@@ -76,7 +76,7 @@ pub(super) fn study_charts(
         for (index, (label, run)) in measured.iter().enumerate() {
             let style = outcome.systems.len() + index;
             lines.extend(family.line(label.clone(), style, |test| {
-                Some((known_value(&metric.of(run.test(&test.name)?))?, None))
+                Some((known_value(&metric.value_in(run.test(&test.name)?))?, None))
             }));
         }
         family.chart(heading(metric), lines)
@@ -104,7 +104,7 @@ pub(super) fn runs_charts(
         let lines = runs.iter().enumerate().filter_map(|(style, (label, run))| {
             family.line(label.clone(), style, |test| {
                 let result = run.test(&test.name)?;
-                Some((known_value(&metric.of(result))?, metric.interval(result)))
+                Some((known_value(&metric.value_in(result))?, metric.interval(result)))
             })
         });
         family.chart(heading(metric), lines.collect())
@@ -302,7 +302,8 @@ mod tests {
 
     #[test]
     fn latency_over_load_has_a_point_for_each_depth_and_the_ceiling_of_the_slowest_hop() {
-        let (few, many) = ([100; 200], [200; 300]);
+        let few = [100; 200];
+        let many = [200; 300];
         let first = depths([&[50; 100], &few, &many, &[400; 320]]);
         // The 99th percentile is not known for fewer than a hundred requests.
         let second = depths([&[50; 99], &[], &[], &[]]);
@@ -350,7 +351,8 @@ mod tests {
 
     #[test]
     fn families_of_runs_have_a_line_for_each_run_with_its_tests() {
-        let (few, more) = ([100; 100], [100; 200]);
+        let few = [100; 100];
+        let more = [100; 200];
         let first = depths([&few, &few, &more, &more]);
         let second = run(vec![test(2, &more, &[])]);
         let none = run(vec![test(16, &[1; 9], &[])]);

@@ -21,7 +21,6 @@ const SHARES: [f64; 5] = [0.0, 0.001, 0.01, 0.1, 0.4];
 /// Names of the classes.
 const NAMES: [&str; 5] = ["below 0.1%", "0.1 to 1%", "1 to 10%", "10 to 40%", "40% and more"];
 
-/// The heat map of a series.
 pub(super) struct HeatMap {
     series: Series,
     /// First and last row.
@@ -33,7 +32,7 @@ pub(super) struct HeatMap {
 impl HeatMap {
     /// Returns the heat map of a series with up to `columns` columns and rows of height `row`; `None` if the latencies
     /// were not counted.
-    pub(super) fn of(series: &Series, columns: usize, row: f64) -> Option<Self> {
+    pub(super) fn from_series(series: &Series, columns: usize, row: f64) -> Option<Self> {
         let series = series.condensed(columns);
         let steps = |series: &Series| {
             let all = series.points.iter().flat_map(|point| point.latency_steps.counts());
@@ -44,7 +43,6 @@ impl HeatMap {
         Some(Self { series, rows, row })
     }
 
-    /// Returns the height of the map.
     pub(super) fn height(&self) -> f64 {
         f64::from(self.rows.1 - self.rows.0 + 1) * self.row
     }
@@ -96,11 +94,13 @@ impl HeatMap {
                     && class != Some(of)
                 {
                     let start = x_of(self.series.start(from)).round();
-                    let end = match column == columns {
-                        true => x_of(self.series.elapsed()),
-                        false => x_of(self.series.start(column)),
+                    let end = if column == columns {
+                        x_of(self.series.elapsed())
+                    } else {
+                        x_of(self.series.start(column))
                     };
-                    let (end, middle) = (end.round(), num(below(row) - self.row / 2.0));
+                    let end = end.round();
+                    let middle = num(below(row) - self.row / 2.0);
                     paths[of] += &match ends[of] {
                         Some(last) => format!("m{} 0h{}", start - last, end - start),
                         None => format!("M{start} {middle}h{}", end - start),

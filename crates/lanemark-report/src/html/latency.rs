@@ -78,7 +78,8 @@ fn split_by_difference(
     tests: Vec<(String, LineChart, LineChart)>,
 ) -> (Vec<TestPanels>, Vec<TestPanels>) {
     let mut kept: Vec<(String, LineChart)> = Vec::new();
-    let (mut visible, mut folded) = (Vec::new(), Vec::new());
+    let mut visible = Vec::new();
+    let mut folded = Vec::new();
     for (name, ladder, cumulative) in tests {
         let like = kept.iter().find(|(_, other)| ladder.is_like(other)).map(|(name, _)| name);
         let difference = match like {
@@ -91,9 +92,10 @@ fn split_by_difference(
             kept.push((name, ladder.clone()));
         }
         let panels = ladder.parts().into_iter().chain(cumulative.parts()).collect();
-        match difference {
-            PanelDifference::Visible => visible.push((panels, difference)),
-            _ => folded.push((panels, difference)),
+        if difference == PanelDifference::Visible {
+            visible.push((panels, difference))
+        } else {
+            folded.push((panels, difference))
         }
     }
     (visible, folded)
@@ -228,7 +230,8 @@ fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> LineChart {
     let steps = (STEPS_PICTURE / results.len().max(1)).clamp(STEPS.0, STEPS.1);
     let line = |&(style, label, result): &(usize, &str, &TestResult)| {
         let latency = result.latency();
-        let (all, mut so_far) = (latency.count() as f64, 0);
+        let all = latency.count() as f64;
+        let mut so_far = 0;
         let mut points: Vec<(f64, f64)> = Vec::new();
         let bins: Vec<(u64, u64)> = latency.bins().collect();
         for (index, &(ns, count)) in bins.iter().enumerate() {

@@ -141,7 +141,8 @@ impl LineAxis {
     /// Returns the relative position of `value` on the axis.
     fn share(&self, value: f64) -> f64 {
         let scaled = |value: f64| if self.logarithmic { value.max(1e-12).ln() } else { value };
-        let (low, high) = (scaled(self.ends.0), scaled(self.ends.1));
+        let low = scaled(self.ends.0);
+        let high = scaled(self.ends.1);
         if high > low { ((scaled(value) - low) / (high - low)).clamp(0.0, 1.0) } else { 0.5 }
     }
 }
@@ -199,8 +200,8 @@ impl LineChart {
     pub(crate) fn is_flat(&self) -> bool {
         let flat = |line: &LineSeries| {
             let values = || line.points.iter().map(|point| point.1);
-            let (least, most) =
-                (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+            let least = values().fold(f64::INFINITY, f64::min);
+            let most = values().fold(0.0, f64::max);
             most - least <= SAME * most
         };
         self.lines.iter().all(flat)
@@ -228,13 +229,15 @@ impl LineChart {
     fn draw(&self) -> SvgImage {
         let labels = self.up.ticks.iter().map(|(_, label)| text_width(label) + 7.0);
         let left = labels.fold(LEFT, f64::max);
-        let (width, bottom) = (WIDTH - left - RIGHT, TOP + HEIGHT);
+        let width = WIDTH - left - RIGHT;
+        let bottom = TOP + HEIGHT;
         let x = |value: f64| self.across.share(value) * width;
         let y = |value: f64| bottom - self.up.share(value) * HEIGHT;
         let mut free = f64::NEG_INFINITY;
         let mut placed = Vec::new();
         for (at, label) in &self.across.ticks {
-            let (at, half) = (self.across.share(*at) * width, text_width(label) / 2.0);
+            let at = self.across.share(*at) * width;
+            let half = text_width(label) / 2.0;
             // A label at an end of the axis must not extend beyond the drawing.
             let centre = at.min(width + RIGHT - half).max(half - left);
             let fits = centre - half >= free;
@@ -284,12 +287,12 @@ impl LineChart {
 
     /// Describes the panel as text, with the first and the last point of each line.
     pub(super) fn alt_text(&self) -> String {
-        let label = |value: f64| match self.up.logarithmic {
-            true => time_label(value),
-            false => crate::number::significant(value),
+        let label = |value: f64| {
+            if self.up.logarithmic { time_label(value) } else { crate::number::significant(value) }
         };
         let lines = self.lines.iter().filter_map(|line| {
-            let (first, last) = (line.points.first()?, line.points.last()?);
+            let first = line.points.first()?;
+            let last = line.points.last()?;
             Some(format!("{}: from {} to {}", line.name, label(first.1), label(last.1)))
         });
         let marks = self.marks.iter().map(|mark| format!("ceiling {}", mark.name));
@@ -305,7 +308,8 @@ impl LineSeries {
     fn draw(&self, x: &impl Fn(f64) -> f64, y: &impl Fn(f64) -> f64) -> Markup {
         let class = style(self.style);
         let whisker = |&(at, low, high): &(f64, f64, f64)| {
-            let (low, high) = (num(y(low)), num(y(high)));
+            let low = num(y(low));
+            let high = num(y(high));
             (low != high).then(|| format!("M{} {low}V{high}", num(x(at))))
         };
         let whiskers: String = self.intervals.iter().filter_map(whisker).collect();
@@ -336,7 +340,8 @@ pub(super) fn trace(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut previous = (0.0, 0.0);
     let mut last: Option<(char, usize, bool)> = None;
     for (across, down) in points {
-        let (x, y) = (num(across), num(down));
+        let x = num(across);
+        let y = num(down);
         let step = match &before {
             None => ('M', format!("{x} {y}"), false),
             Some((at, level)) if *at == x && *level == y => continue,
@@ -363,9 +368,10 @@ pub(super) fn trace(points: impl Iterator<Item = (f64, f64)>) -> String {
 fn round_time(ns: f64) -> String {
     let label = time_label(ns);
     let Some((number, unit)) = label.split_once(' ') else { return label };
-    let short = match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
+    let short = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
     };
     format!("{short} {unit}")
 }

@@ -275,9 +275,12 @@ fn provenance_list<'a>(
 
 /// Labels the runs with distinct names. A single run that was measured alongside a study is called `measured here`.
 fn labelled<'a>(runs: &[&'a RunResult], beside_study: bool) -> Vec<(String, &'a RunResult)> {
-    let name = |run: &RunResult| match &run.target {
-        Target::Measured(_) if beside_study && runs.len() == 1 => "measured here".to_owned(),
-        _ => run.target_name(),
+    let name = |run: &RunResult| {
+        if matches!(run.target, Target::Measured(_)) && beside_study && runs.len() == 1 {
+            "measured here".to_owned()
+        } else {
+            run.target_name()
+        }
     };
     let mut labelled: Vec<(String, &RunResult)> = Vec::new();
     for run in runs {

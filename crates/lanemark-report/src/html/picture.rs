@@ -15,7 +15,6 @@ pub(crate) struct LegendEntry {
     pub(crate) name: String,
 }
 
-/// One panel with its title.
 pub(crate) struct TitledPanel {
     pub(crate) title: String,
     pub(crate) image: SvgImage,

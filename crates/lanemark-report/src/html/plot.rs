@@ -24,7 +24,6 @@ const PANELS_MAX: usize = 64;
 /// A word near the beginning of every drawing of results, by which programs recognise the file.
 pub const PLOT_MARK: &str = "lanemark-plot";
 
-/// A chart of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultChart {
     /// Throughput of each test: as bars, or as lines for tests that differ in only one number.
@@ -41,7 +40,6 @@ pub enum ResultChart {
     Budget,
 }
 
-/// The heading of a drawing.
 struct Heading {
     title: String,
     chart: &'static str,
@@ -190,7 +188,8 @@ fn render(picture: &PanelPicture, heading: &Heading, style: PlotStyle) -> Result
 
 /// Returns the positions of the legend entries, row by row.
 fn legend_positions(entries: &[LegendEntry], width: f64) -> Vec<(f64, f64, &LegendEntry)> {
-    let (mut x, mut y) = (0.0, 0.0);
+    let mut x = 0.0;
+    let mut y = 0.0;
     let arranged = |entry| {
         let taken = entry_width(entry);
         if x > 0.0 && x + taken > width {
@@ -203,7 +202,6 @@ fn legend_positions(entries: &[LegendEntry], width: f64) -> Vec<(f64, f64, &Lege
     entries.iter().map(arranged).collect()
 }
 
-/// Returns the width of an entry of a legend.
 fn entry_width(entry: &LegendEntry) -> f64 {
     let swatch = if entry.swatch.is_some() { SWATCH.0 + 6.0 } else { 0.0 };
     swatch + text_width(&entry.name)

@@ -21,18 +21,19 @@ pub(crate) fn provenances(results: &[(String, &Provenance)]) -> Markup {
             @for (name, provenance) in results {
                 h3 { (name) }
                 (fields(provenance, &[]))
-                (files(FILES, &of(provenance)))
+                (files(FILES, &list_hashed_files(provenance)))
             }
         };
     }
-    let (common, agreed) = (common(results), common_files(results));
+    let common = common(results);
+    let agreed = common_files(results);
     html! {
         @if !common.is_empty() {
             p class="soft" { "All of these results:" }
             dl { @for (term, value) in &common { dt { (term) } dd { (value) } } }
         }
         @for (name, provenance) in results {
-            @let remaining: Vec<HashedFile<'_>> = of(provenance).into_iter().filter(|file| !agreed.contains(file)).collect();
+            @let remaining: Vec<HashedFile<'_>> = list_hashed_files(provenance).into_iter().filter(|file| !agreed.contains(file)).collect();
             details {
                 summary { (name) }
                 (fields(provenance, &common))
@@ -57,7 +58,7 @@ fn common(results: &[(String, &Provenance)]) -> Vec<(&'static str, String)> {
 /// Returns each file whose digest is the same in all results that contain the file.
 fn common_files<'p>(results: &[(String, &'p Provenance)]) -> Vec<HashedFile<'p>> {
     let mut files: Vec<HashedFile<'p>> =
-        results.iter().flat_map(|(_, provenance)| of(provenance)).collect();
+        results.iter().flat_map(|(_, provenance)| list_hashed_files(provenance)).collect();
     files.sort_unstable();
     files.dedup();
     let all = files.clone();
@@ -65,7 +66,7 @@ fn common_files<'p>(results: &[(String, &'p Provenance)]) -> Vec<HashedFile<'p>>
     files
 }
 
-fn of(provenance: &Provenance) -> Vec<HashedFile<'_>> {
+fn list_hashed_files(provenance: &Provenance) -> Vec<HashedFile<'_>> {
     provenance.inputs.iter().map(|(file, hash)| (file.as_str(), hash.as_str())).collect()
 }
 
@@ -113,9 +114,10 @@ fn fields(provenance: &Provenance, before: &[(&'static str, String)]) -> Markup 
 fn command(words: &[String]) -> String {
     let quote_word = |word: &String| {
         let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
-        match !word.is_empty() && word.chars().all(safe) {
-            true => word.clone(),
-            false => format!("'{}'", word.replace('\'', r"'\''")),
+        if !word.is_empty() && word.chars().all(safe) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
         }
     };
     words.iter().map(quote_word).collect::<Vec<_>>().join(" ")

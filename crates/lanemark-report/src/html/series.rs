@@ -38,7 +38,6 @@ const COLUMNS_PAGE: usize = 8_000;
 /// Minimum request size for which rates are shown in bytes rather than requests.
 const LARGE: Bytes = Bytes::kibi(64);
 
-/// The sizes in a drawing.
 #[derive(Clone, Copy)]
 struct DrawingSize {
     width: f64,
@@ -69,7 +68,7 @@ impl DrawingSize {
     };
 
     /// Returns the size of a drawing if there are `drawings` of them.
-    fn of(drawings: usize) -> Self {
+    fn for_drawings(drawings: usize) -> Self {
         match drawings {
             0..=WHOLE_MOST => Self::WHOLE,
             _ => Self {
@@ -167,7 +166,7 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!all_series.is_empty()).then(|| {
         html! {
             @if all_series.iter().any(TestSeries::has_latencies) { (picture::legend(&heat::entries())) }
-            @match DrawingSize::of(all_series.len()) {
+            @match DrawingSize::for_drawings(all_series.len()) {
                 size if size.is_small() => (small::section(&all_series, size)),
                 size => {
                     (picture::legend(&small::entries(&all_series, false)))
@@ -217,7 +216,8 @@ fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
         placed.push((plot, top + HEADING));
         top += HEADING + plot.height;
     }
-    let heat = HeatMap::of(series, size.columns, size.row).map(|heat| (heat, top + HEADING));
+    let heat =
+        HeatMap::from_series(series, size.columns, size.row).map(|heat| (heat, top + HEADING));
     if let Some((heat, at)) = &heat {
         top = at + heat.height();
     }
@@ -250,10 +250,8 @@ fn plots(test: &Test, series: &Series, size: DrawingSize) -> Vec<TimePlot> {
     let rate = |index: usize| {
         // A very short last interval does not yield a meaningful rate.
         let is_moment = index > 0 && series.length(index) < series.interval / 4;
-        (!is_moment).then(|| match large {
-            true => series.throughput(index) / 1e6,
-            false => series.iops(index),
-        })
+        (!is_moment)
+            .then(|| if large { series.throughput(index) / 1e6 } else { series.iops(index) })
     };
     let heading = if large { "MB/s (10⁶ bytes a second)" } else { "requests a second" };
     let mut plots = vec![TimePlot {
@@ -276,7 +274,7 @@ fn plots(test: &Test, series: &Series, size: DrawingSize) -> Vec<TimePlot> {
 }
 
 fn spans(sample: &Sample, series: &Series) -> Vec<LabelledSpan> {
-    let phases = DrivePhases::of(series);
+    let phases = DrivePhases::from_series(series);
     let mut spans = Vec::new();
     let unmoved = phases.nothing_moved.filter(|&to| to > Duration::ZERO);
     if let Some(to) = unmoved.filter(|_| over_time::is_written(series)) {
@@ -353,7 +351,8 @@ fn shading(
 ) -> Markup {
     html! {
         @for span in spans {
-            @let (from, to) = (x_of(span.from), x_of(span.to));
+            @let from = x_of(span.from);
+            @let to = x_of(span.to);
             @if to > from {
                 path class=(span.class) d=(block(from, top, to - from, height)) {}
                 // The name is above the plot, away from all lines, and moves to the left if its span is too narrow.
@@ -476,8 +475,13 @@ mod tests {
         let series = Series { interval: second, last: second, points };
         let shaded = |first_round: u32, outcome: RoundsOutcome| -> Vec<(Duration, Duration)> {
             let rule = RoundSettings { length: second * 4, tracked: Default::default() };
-            let (mean, range, slope, slope_range) = (1.0, 0.0, 0.0, 0.0);
-            let window = Some(SteadyWindow { first_round, mean, range, slope, slope_range });
+            let window = Some(SteadyWindow {
+                first_round,
+                mean: 1.0,
+                range: 0.0,
+                slope: 0.0,
+                slope_range: 0.0,
+            });
             let steady = Some(SteadyState { rule, rounds: Vec::new(), outcome, window });
             let sample = Sample { steady, ..Sample::empty() };
             spans(&sample, &series).iter().map(|span| (span.from, span.to)).collect()

@@ -29,9 +29,10 @@ pub(super) fn root<'s>(style: &'s str, from: &str) -> &'s str {
 /// Returns the rules for the marks, with colour values substituted for the names.
 pub(super) fn marks(dark: bool) -> String {
     let light = variables(root(palette::style(), ":root"), &[]);
-    let all = match dark {
-        true => variables(root(palette::style(), "@media (prefers-color-scheme: dark)"), &light),
-        false => light,
+    let all = if dark {
+        variables(root(palette::style(), "@media (prefers-color-scheme: dark)"), &light)
+    } else {
+        light
     };
     all.iter().fold(MARKS.to_owned(), |rules, (name, value)| {
         rules.replace(&format!("var({name})"), value)

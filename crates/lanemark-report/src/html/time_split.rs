@@ -23,8 +23,9 @@ const UNIT: f64 = 40.0;
 /// Draws the parts of the transactions in `tests`, each labelled with the name of its run; `None` if the parts are
 /// unknown in all runs.
 pub(super) fn section(tests: &[(&str, &TestResult)]) -> Option<Markup> {
-    let labelled_split =
-        |(label, test): &(&str, &TestResult)| Some(((*label).to_owned(), TimeSplit::of(test)?));
+    let labelled_split = |(label, test): &(&str, &TestResult)| {
+        Some(((*label).to_owned(), TimeSplit::from_test(test)?))
+    };
     let splits: Vec<(String, TimeSplit)> = tests.iter().filter_map(labelled_split).collect();
     (!splits.is_empty()).then(|| {
         let picture = PanelPicture {

@@ -59,9 +59,10 @@ impl HopNode {
 
     fn add(&mut self, device: &InspectedDevice, path: &InspectedPath, on_path: bool) {
         // The model name of a namespace belongs to its controller, which has a separate box.
-        let model = match device.kind {
-            BlockDeviceKind::NvmeNamespace { .. } => String::new(),
-            _ => words::model(&device.identity),
+        let model = if matches!(device.kind, BlockDeviceKind::NvmeNamespace { .. }) {
+            String::new()
+        } else {
+            words::model(&device.identity)
         };
         let words = words::joined(&[model, device.size.map_or(String::new(), words::capacity)]);
         let mut at = self;
@@ -105,7 +106,14 @@ fn boxes_named(inspected_finding: &InspectedFinding) -> Vec<&str> {
         Finding::SataPortSlow { .. } | Finding::SataBelowCapability { .. } => {
             inspected_finding.devices.iter().map(String::as_str).collect()
         }
-        _ => Vec::new(),
+        Finding::PayloadSmall { .. }
+        | Finding::SharedUplink { .. }
+        | Finding::BehindChipset { .. }
+        | Finding::WithoutQueueing { .. }
+        | Finding::DrivesHidden { .. }
+        | Finding::WriteCacheOff
+        | Finding::SchedulerUnsuited { .. }
+        | Finding::PartitionMisaligned { .. } => Vec::new(),
     }
 }
 
@@ -130,9 +138,11 @@ mod tests {
 
     #[test]
     fn paths_share_the_boxes_of_their_common_steps() {
-        let step = |position: &'static str| {
-            let (name, words) = (format!("step {position}"), String::new());
-            PathStep { link: None, position, name, words }
+        let step = |position: &'static str| PathStep {
+            link: None,
+            position,
+            name: format!("step {position}"),
+            words: String::new(),
         };
         let mut root = HopNode::new("", "CPU".to_owned(), false);
         for (controller, device) in [("1", "a"), ("2", "b"), ("2", "c"), ("1", "d"), ("2", "b")] {

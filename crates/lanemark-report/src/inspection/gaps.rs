@@ -41,7 +41,7 @@ pub(super) enum InspectionGap {
 pub(super) fn sentences(inspection: &Inspection) -> Vec<String> {
     let mut gaps: BTreeMap<InspectionGap, Vec<&InspectedDevice>> = BTreeMap::new();
     for device in inspection.devices.iter().filter(|device| has_own_path(device)) {
-        for gap in of(device) {
+        for gap in find_gaps(device) {
             if !is_found(&gap, device, inspection) {
                 gaps.entry(gap).or_default().push(device);
             }
@@ -50,8 +50,7 @@ pub(super) fn sentences(inspection: &Inspection) -> Vec<String> {
     gaps.into_iter().map(|(gap, devices)| gap.sentence(&named(&devices))).collect()
 }
 
-/// Returns the gaps of one device.
-pub(super) fn of(device: &InspectedDevice) -> Vec<InspectionGap> {
+pub(super) fn find_gaps(device: &InspectedDevice) -> Vec<InspectionGap> {
     let hops = || device.paths.iter().flat_map(|path| &path.hops);
     if !hops().filter_map(|hop| hop.link.as_ref()).any(has_rate) {
         let on_pci = hops().any(|hop| role(hop).is_some_and(is_shown_by_lspci));
@@ -67,7 +66,10 @@ pub(super) fn of(device: &InspectedDevice) -> Vec<InspectionGap> {
 fn has_rate(link: &InspectedLink) -> bool {
     let ends = match link {
         InspectedLink::Pcie(link) => link.upper_max.or(link.lower_max),
-        _ => None,
+        InspectedLink::Sata(_)
+        | InspectedLink::Pata(_)
+        | InspectedLink::Sas(_)
+        | InspectedLink::Usb(_) => None,
     };
     ends.is_some() || link.range().is_some()
 }
@@ -147,12 +149,11 @@ impl InspectionGap {
             "`sudo lspci -vvv` of the whole machine, or `lanemark inspect` on it, shows both ends.";
         match self {
             Self::AllLinks { on_pci } => {
-                let how = match on_pci {
-                    true => {
-                        " `sudo lspci -vvv` shows the PCI Express links, and `lanemark inspect` on \
+                let how = if on_pci {
+                    " `sudo lspci -vvv` shows the PCI Express links, and `lanemark inspect` on \
                          the machine itself shows all links."
-                    }
-                    false => "",
+                } else {
+                    ""
                 };
                 format!(
                     "No link to {devices} reports its rate, so no limit on these links can be determined.{how}"
@@ -186,10 +187,7 @@ impl InspectionGap {
 }
 
 fn role(hop: &InspectedHop) -> Option<PciFunctionKind> {
-    match hop.part {
-        InspectedHopKind::Pci { role, .. } => Some(role),
-        _ => None,
-    }
+    if let InspectedHopKind::Pci { role, .. } = hop.part { Some(role) } else { None }
 }
 
 fn is_shown_by_lspci(role: PciFunctionKind) -> bool {

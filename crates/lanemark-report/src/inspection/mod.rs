@@ -80,12 +80,12 @@ fn answer(inspection: &Inspection) -> String {
             };
             format!("{}{about}{}", drive.name, slowest(drive))
         }
-        several => format!("{} drives ({})", several.len(), named(several)),
+        several => format!("{} drives ({})", several.len(), join_names(several)),
     };
     let limits: Vec<&InspectedFinding> =
         inspection.findings.iter().filter(|finding| !finding.finding.is_note()).collect();
     match limits.as_slice() {
-        [] if drives.iter().any(|drive| !gaps::of(drive).is_empty()) => {
+        [] if drives.iter().any(|drive| !gaps::find_gaps(drive).is_empty()) => {
             format!("{subject}; no limit found, but not all links are known.")
         }
         [] => format!("{subject}; no limit found."),
@@ -130,10 +130,10 @@ fn write_findings(sheet: &mut TerminalText, inspection: &Inspection) {
 fn nothing_found(sheet: &mut TerminalText, devices: &[InspectedDevice]) {
     let devices_with_path = || devices.iter().filter(|device| has_own_path(device));
     let known: Vec<&InspectedDevice> =
-        devices_with_path().filter(|device| gaps::of(device).is_empty()).collect();
+        devices_with_path().filter(|device| gaps::find_gaps(device).is_empty()).collect();
     if !known.is_empty() {
         let are_all_known = known.len() == devices_with_path().count();
-        let devices = if are_all_known { "these devices".to_owned() } else { named(&known) };
+        let devices = if are_all_known { "these devices".to_owned() } else { join_names(&known) };
         sheet.paragraph(&format!("No limits were found for {devices}."));
     }
     if devices_with_path().next().is_none() && !devices.is_empty() {
@@ -151,7 +151,7 @@ fn has_hardware(device: &InspectedDevice) -> bool {
     matches!(device.kind, BlockDeviceKind::Disk | BlockDeviceKind::NvmeNamespace { .. })
 }
 
-fn named(devices: &[&InspectedDevice]) -> String {
+fn join_names(devices: &[&InspectedDevice]) -> String {
     let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
     short_list(&names)
 }

@@ -102,12 +102,16 @@ pub(super) fn part(part: &InspectedHopKind) -> String {
     match part {
         InspectedHopKind::Pci { role, driver, chipset, .. } => {
             let chipset_text = if *chipset { ", chipset" } else { "" };
-            match role {
+            if matches!(
+                role,
                 PciFunctionKind::RootPort
-                | PciFunctionKind::UpstreamPort
-                | PciFunctionKind::DownstreamPort
-                | PciFunctionKind::Bridge => format!("{}{chipset_text}", self::role(*role)),
-                _ => driven(&format!("{}{chipset_text}", self::role(*role)), driver),
+                    | PciFunctionKind::UpstreamPort
+                    | PciFunctionKind::DownstreamPort
+                    | PciFunctionKind::Bridge
+            ) {
+                format!("{}{chipset_text}", self::role(*role))
+            } else {
+                driven(&format!("{}{chipset_text}", self::role(*role)), driver)
             }
         }
         InspectedHopKind::AtaPort => "port".to_owned(),

@@ -127,8 +127,11 @@ fn collection_that_moved_nothing_is_told_if_data_was_written() {
         for (point, &moved) in series.points.iter_mut().zip(moved) {
             point.writes = point.writes.min(writes);
             point.reads = 10_000 - point.writes;
-            let (host_written, moved) = (Bytes(1_000), Bytes(moved));
-            point.drive = Some(DriveUse { host_written, moved, ..DriveUse::default() });
+            point.drive = Some(DriveUse {
+                host_written: Bytes(1_000),
+                moved: Bytes(moved),
+                ..DriveUse::default()
+            });
         }
         sentences(&Sample { series: Some(series), ..Sample::empty() }).join(" ")
     };

@@ -29,7 +29,6 @@ const TREE_TOP: f64 = 64.0;
 const LEADING: f64 = 17.0;
 /// Space above the legend; its thickest sample extends half its thickness into this space.
 const LEGEND_DROP: f64 = 30.0;
-/// The length of a sample line.
 const SAMPLE: f64 = 30.0;
 
 /// A tree to draw, and the texts around it.
@@ -65,7 +64,7 @@ pub fn path_svg(view: &TestedPath) -> String {
 impl TreeDrawing<'_> {
     /// Writes the drawing as one self-contained file.
     pub(crate) fn svg(self) -> String {
-        let scale = RateScale::of(self.topology);
+        let scale = RateScale::for_tree(self.topology);
         let layout = TreeLayout::new(self.topology, scale, TREE_TOP);
         let width = layout.width.max(WIDTH_MIN);
         let notes = notes(&layout, scale, self.dashed);
@@ -172,7 +171,8 @@ fn notes(layout: &TreeLayout<'_>, scale: Option<RateScale>, dashed: &str) -> Opt
         || links().filter_map(|placed| placed.node.link_rate).map(|rate| rate.as_megabytes());
     let mut notes = Vec::new();
     if let Some(scale) = scale {
-        let (least, most) = (scale.megabytes(THIN), scale.megabytes(WIDE));
+        let least = scale.megabytes(THIN);
+        let most = scale.megabytes(WIDE);
         if rates().any(|rate| rate > most) {
             notes.push(format!("Lines have the maximum width above {} MB/s.", significant(most)));
         }

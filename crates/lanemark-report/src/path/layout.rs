@@ -182,7 +182,8 @@ impl<'a> PlacedNodes<'a> {
                 self.place(child, level, if aligned == Some(index) { through } else { 0.0 })
             })
             .collect();
-        let (first, last) = (spans[0], spans[spans.len() - 1]);
+        let first = spans[0];
+        let last = spans[spans.len() - 1];
         let middle = (first.anchor + last.anchor) / 2.0;
         let anchor = aligned.map_or(middle, |index| spans[index].anchor);
         BoxSpan { top: first.top, bottom: last.bottom, anchor }

@@ -118,9 +118,10 @@ pub(crate) fn loss_sentence(loss: &LinkLoss, random: bool) -> String {
         0 | 1 => String::new(),
         drives => format!(", which {drives} drives share"),
     };
-    let carried = match random {
-        true => format!("{} IOPS", grouped(&fixed(loss.iops, 0))),
-        false => rate_text(loss.bytes_per_second),
+    let carried = if random {
+        format!("{} IOPS", grouped(&fixed(loss.iops, 0)))
+    } else {
+        rate_text(loss.bytes_per_second)
     };
     let faster = match &loss.own {
         Some(supported) => format!("over {supported}, which the drive supports,"),
@@ -237,8 +238,10 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
         .iter()
         .map(|hop| or_absent(hop.ceiling.map(BytesPerSecond::as_megabytes), significant))
         .collect();
-    let latencies: Vec<String> =
-        hops.iter().map(|hop| or_absent(known_ns(hop), |ns| significant(unit.of(ns)))).collect();
+    let latencies: Vec<String> = hops
+        .iter()
+        .map(|hop| or_absent(known_ns(hop), |ns| significant(unit.convert(ns))))
+        .collect();
     let mut columns = vec![
         Column::name("hop"),
         Column::text("formula"),

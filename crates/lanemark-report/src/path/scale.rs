@@ -27,7 +27,7 @@ pub(super) struct RateScale {
 
 impl RateScale {
     /// Returns the scale for a tree; `None` if no link has a known rate.
-    pub(super) fn of(root: &TopologyNode) -> Option<Self> {
+    pub(super) fn for_tree(root: &TopologyNode) -> Option<Self> {
         let mut rates = Vec::new();
         collect(root, &mut rates);
         let greatest = |rates: &[f64]| rates.iter().copied().fold(0.0_f64, f64::max);
@@ -73,7 +73,10 @@ mod tests {
             children,
             ..TopologyNode::default()
         };
-        RateScale::of(&node(None, links.iter().map(|link| node(Some(*link), Vec::new())).collect()))
+        RateScale::for_tree(&node(
+            None,
+            links.iter().map(|link| node(Some(*link), Vec::new())).collect(),
+        ))
     }
 
     #[test]

@@ -118,7 +118,8 @@ fn fitted(node: &TopologyNode, label: &str, room: usize) -> (String, String) {
     };
     let (name, tail) =
         if tail.width() + 2 * NAME_MIN > room { (whole, String::new()) } else { (name, tail) };
-    let (mut name_width, mut label_width) = (name.width(), label.width());
+    let mut name_width = name.width();
+    let mut label_width = label.width();
     while name_width + tail.width() + label_width > room {
         if label_width >= name_width {
             label_width -= 1;
@@ -142,8 +143,9 @@ fn line_of(node: &TopologyNode, length: usize) -> String {
 
 /// Formats a node, preceded by its mark.
 fn node_piece(on_path: bool, label: &str) -> (String, CellEmphasis) {
-    match on_path {
-        true => (format!("● {label}"), CellEmphasis::Strong),
-        false => (format!("○ {label}"), CellEmphasis::Faint),
+    if on_path {
+        (format!("● {label}"), CellEmphasis::Strong)
+    } else {
+        (format!("○ {label}"), CellEmphasis::Faint)
     }
 }

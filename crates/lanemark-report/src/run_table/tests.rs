@@ -13,8 +13,13 @@ fn texts(cells: Vec<Cell>) -> Vec<String> {
 }
 
 fn converged(simulated: u64, requests: u64, half_width: f64) -> Sample {
-    let (elapsed, steady_from) = (Duration::from_seconds(3), Duration::from_seconds(1));
-    let converged = Some(ConvergedTest { simulated, requests, elapsed, steady_from, half_width });
+    let converged = Some(ConvergedTest {
+        simulated,
+        requests,
+        elapsed: Duration::from_seconds(3),
+        steady_from: Duration::from_seconds(1),
+        half_width,
+    });
     Sample { converged, ..reads(10, 4, &[50; 3]) }
 }
 
@@ -51,8 +56,12 @@ fn convergence_is_told_with_the_widest_interval_and_all_requests() {
 #[test]
 fn a_shortened_run_states_its_part_and_its_drive() {
     let similar = |factor: u32, drive_factor: u32, count: usize| {
-        let (requests, elapsed) = (1_000 * count as u64, Duration::from_seconds(9));
-        let similar = Some(ScaledRun { factor, drive_factor, requests, elapsed });
+        let similar = Some(ScaledRun {
+            factor,
+            drive_factor,
+            requests: 1_000 * count as u64,
+            elapsed: Duration::from_seconds(9),
+        });
         Sample { similar, ..reads(10, 4, &vec![50; count]) }
     };
     let text_of = |samples| scaled_run_note(&run(vec![test("a", samples)]));
@@ -156,9 +165,8 @@ fn a_test_that_reads_and_writes_has_rows_for_both() {
     let one = run(vec![test("mixed", vec![mixed]), test("plain", vec![reads(10, 4, &[50; 2])])]);
     let names = |runs: &[(&str, &RunResult)]| -> Vec<String> {
         let rows = figures(runs).rows.into_iter();
-        let cell = |row: crate::table::Row, at: usize| match row.cells[at].repeated {
-            true => "\"".to_owned(),
-            false => row.cells[at].text.clone(),
+        let cell = |row: crate::table::Row, at: usize| {
+            if row.cells[at].repeated { "\"".to_owned() } else { row.cells[at].text.clone() }
         };
         rows.map(|row| cell(row, 0)).collect()
     };

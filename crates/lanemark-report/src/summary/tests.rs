@@ -5,25 +5,29 @@ use lanemark_schema::workload::AverageMethod;
 use super::*;
 use crate::run_tests::{reads, run, test};
 
-fn of(repeats: &[f64]) -> Statistic {
-    Statistic::of(repeats, AverageMethod::Mean)
+fn statistic_from(repeats: &[f64]) -> Statistic {
+    Statistic::from_values(repeats, AverageMethod::Mean)
 }
 
 #[test]
 fn a_lead_within_the_repeats_is_none() {
-    let (low, high, wide) = (of(&[100.0, 101.0]), of(&[103.0, 104.0]), of(&[99.0, 120.0]));
+    let low = statistic_from(&[100.0, 101.0]);
+    let high = statistic_from(&[103.0, 104.0]);
+    let wide = statistic_from(&[99.0, 120.0]);
     assert!(is_ahead(&[&low, &high], 1) && !is_ahead(&[&low, &high], 0));
     assert!(!is_ahead(&[&low, &wide], 1) && !is_ahead(&[&low, &wide], 0));
     // A run without repeats leads only if it is ahead by one per cent or more.
-    let (one, equal, more) = (of(&[100.0]), of(&[100.5]), of(&[102.0]));
+    let one = statistic_from(&[100.0]);
+    let equal = statistic_from(&[100.5]);
+    let more = statistic_from(&[102.0]);
     assert!(!is_ahead(&[&one, &equal], 1) && is_ahead(&[&one, &more], 1));
     assert!(!is_ahead(&[&one, &one], 0) && !is_ahead(&[&one, &one], 1));
     // A run leads only if it is ahead of every other run.
     assert!(is_ahead(&[&one, &more, &low], 1) && !is_ahead(&[&one, &more, &high], 1));
     assert!(!is_ahead(&[&one, &more, &more], 1));
     // If the ranges of the repeats touch, neither run leads. A run without repeats must lead by one per cent.
-    assert!(!is_ahead(&[&of(&[101.0, 102.0]), &of(&[102.0, 103.0])], 1));
-    assert!(!is_ahead(&[&of(&[100.0, 101.0]), &of(&[101.0])], 1));
+    assert!(!is_ahead(&[&statistic_from(&[101.0, 102.0]), &statistic_from(&[102.0, 103.0])], 1));
+    assert!(!is_ahead(&[&statistic_from(&[100.0, 101.0]), &statistic_from(&[101.0])], 1));
 }
 
 #[test]
@@ -80,10 +84,8 @@ fn several_runs_are_told_with_the_number_of_tests_that_each_leads() {
         (&[&[100], &[]], "2 runs that share no test."),
     ];
     for (all, wanted) in cases {
-        let wanted = match wanted.ends_with(", ") {
-            true => format!("{wanted}{tie}."),
-            false => wanted.to_owned(),
-        };
+        let wanted =
+            if wanted.ends_with(", ") { format!("{wanted}{tie}.") } else { wanted.to_owned() };
         assert_eq!(text_of(all), wanted);
     }
 }

@@ -16,7 +16,6 @@ const LOAD: [&str; 3] = ["queue_depth", "threads", "rate"];
 /// Minimum request size for which throughput is shown in bytes rather than requests.
 const LARGE: f64 = 65_536.0;
 
-/// The curves of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Curves {
     /// The horizontal axis.
@@ -46,7 +45,6 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<CurvePoint>,
 }
 
-/// A point of a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CurvePoint {
     pub(crate) x: f64,
@@ -67,7 +65,7 @@ pub(crate) enum Knee {
 
 impl Curves {
     /// Builds the curves of a sweep.
-    pub(crate) fn of(sweep: &Sweep) -> Self {
+    pub(crate) fn from_sweep(sweep: &Sweep) -> Self {
         let texts = |axis: usize| sweep.points.iter().map(move |point| point.values[axis].as_str());
         let numeric = |&axis: &usize| texts(axis).all(|text| number(text).is_some());
         let x = (0..sweep.axes.len()).find(numeric).unwrap_or(0);
@@ -78,9 +76,12 @@ impl Curves {
                 distinct.push(text);
             }
         }
-        let x_of = |text: &str| match is_numeric {
-            true => number(text).unwrap_or(0.0),
-            false => distinct.iter().position(|known| *known == text).unwrap_or(0) as f64,
+        let x_of = |text: &str| {
+            if is_numeric {
+                number(text).unwrap_or(0.0)
+            } else {
+                distinct.iter().position(|known| *known == text).unwrap_or(0) as f64
+            }
         };
         let all: Vec<f64> = distinct.iter().map(|text| x_of(text)).collect();
         let least = all.iter().copied().fold(f64::INFINITY, f64::min);
@@ -194,9 +195,12 @@ mod tests {
         let points = depths.iter().map(|&depth| {
             let throughput = f64::from(depth).min(full) * 1e6;
             let latency_mean_us = f64::from(depth) / throughput * 1e9;
-            let (bytes_per_second, iops) = (throughput, throughput / 4096.0);
-            let figures =
-                SweepFigures { iops, bytes_per_second, latency_mean_us, ..Default::default() };
+            let figures = SweepFigures {
+                iops: throughput / 4096.0,
+                bytes_per_second: throughput,
+                latency_mean_us,
+                ..Default::default()
+            };
             CurvePoint { x: depth.into(), text: depth.to_string(), figures }
         });
         Curve { name: String::new(), points: points.collect() }
@@ -237,8 +241,11 @@ mod tests {
             let points: Vec<SweepPoint> = blocks
                 .iter()
                 .map(|block| {
-                    let (iops, bytes_per_second) = (1000.0, 1000.0 * block);
-                    let figures = SweepFigures { iops, bytes_per_second, ..Default::default() };
+                    let figures = SweepFigures {
+                        iops: 1000.0,
+                        bytes_per_second: 1000.0 * block,
+                        ..Default::default()
+                    };
                     SweepPoint { outcome: Ok(figures), ..point(0, &[]) }
                 })
                 .collect();
@@ -272,7 +279,7 @@ mod tests {
             point(2, &["b", "1", "4 KiB"]),
             point(3, &["b", "1", "8 KiB"]),
         ];
-        let curves = Curves::of(&Sweep { axes, points });
+        let curves = Curves::from_sweep(&Sweep { axes, points });
         assert_eq!((curves.x.as_str(), curves.by.as_deref()), ("queue_depth", Some("drive")));
         assert!(curves.logarithmic && curves.over_load());
         assert_eq!(curves.panels.len(), 2);

@@ -96,14 +96,12 @@ pub fn sweep_answer(sweep: &Sweep, target: Option<f64>) -> String {
 fn subject(sweep: &Sweep) -> String {
     let Some(first) = sweep.points.first() else { return "Nothing".to_owned() };
     let system = &first.system;
-    let system = match sweep.points.iter().all(|point| point.system == *system) {
-        true => system.as_str(),
-        false => {
-            let drive = system.split('@').next().unwrap_or(system);
-            let same =
-                sweep.points.iter().all(|point| point.system.split('@').next() == Some(drive));
-            if same { drive } else { "" }
-        }
+    let system = if sweep.points.iter().all(|point| point.system == *system) {
+        system.as_str()
+    } else {
+        let drive = system.split('@').next().unwrap_or(system);
+        let same = sweep.points.iter().all(|point| point.system.split('@').next() == Some(drive));
+        if same { drive } else { "" }
     };
     match system {
         "" => first.test.clone(),
@@ -113,7 +111,7 @@ fn subject(sweep: &Sweep) -> String {
 
 fn curves(sweep: &Sweep) -> Option<Curves> {
     let any = sweep.points.iter().any(|point| point.outcome.is_ok());
-    (any && !sweep.axes.is_empty()).then(|| Curves::of(sweep))
+    (any && !sweep.axes.is_empty()).then(|| Curves::from_sweep(sweep))
 }
 
 /// Returns a title such as `4K read over queue_depth, block and drive.flash.channels`.
@@ -214,9 +212,10 @@ fn last_value(curve: &Curve) -> &str {
 
 /// Formats the throughput of a point.
 fn rate(curves: &Curves, point: &curve::CurvePoint) -> String {
-    match curves.data {
-        true => rate_text(point.figures.bytes_per_second),
-        false => format!("{} requests a second", significant(point.figures.iops)),
+    if curves.data {
+        rate_text(point.figures.bytes_per_second)
+    } else {
+        format!("{} requests a second", significant(point.figures.iops))
     }
 }
 
@@ -266,7 +265,7 @@ fn table(sweep: &Sweep) -> Table {
         Column::number("busy", "").optional(2),
     ]);
     let mut table = Table::new(columns);
-    let us = |us: f64| significant(unit.of(us * 1e3));
+    let us = |us: f64| significant(unit.convert(us * 1e3));
     for point in &sweep.points {
         let Ok(figures) = &point.outcome else { continue };
         let mut cells: Vec<Cell> = point.values.iter().map(Cell::plain).collect();

@@ -114,9 +114,12 @@ fn over_rate(curves: &Curves, panel: &CurvePanel) -> Markup {
 }
 
 fn latency_over_rate(curves: &Curves, panel: &CurvePanel) -> Vec<LineChart> {
-    let rate = |curve_point: &CurvePoint| match curves.data {
-        true => curve_point.figures.bytes_per_second / 1e6,
-        false => curve_point.figures.iops,
+    let rate = |curve_point: &CurvePoint| {
+        if curves.data {
+            curve_point.figures.bytes_per_second / 1e6
+        } else {
+            curve_point.figures.iops
+        }
     };
     let mean = |curve_point: &CurvePoint| curve_point.figures.latency_mean_us * 1e3;
     let tail =
@@ -245,11 +248,10 @@ fn figure(curves: &Curves, panel: &CurvePanel) -> Markup {
     };
     let latencies = panel.curves.iter().flat_map(|curve| &curve.points);
     let unit = LatencyUnit::fitting(latencies.map(|point| point.figures.latency_mean_us * 1e3));
-    let rate = |point: &CurvePoint| match curves.data {
-        true => point.figures.bytes_per_second / 1e6,
-        false => point.figures.iops,
+    let rate = |point: &CurvePoint| {
+        if curves.data { point.figures.bytes_per_second / 1e6 } else { point.figures.iops }
     };
-    let latency = |point: &CurvePoint| unit.of(point.figures.latency_mean_us * 1e3);
+    let latency = |point: &CurvePoint| unit.convert(point.figures.latency_mean_us * 1e3);
     let heading = if curves.data { "MB/s (10⁶ bytes a second)" } else { "requests a second" };
     let plots = [
         FigurePlot { heading: heading.to_owned(), top: HEADING, value: &rate },
@@ -368,8 +370,13 @@ mod tests {
         let points = rates.iter().enumerate().map(point_of).collect();
         let curve = Curve { name: "one".to_owned(), points };
         let panel = CurvePanel { name: String::new(), curves: vec![curve] };
-        let (x, by) = ("queue_depth".to_owned(), None);
-        Curves { x, by, logarithmic: false, data: false, panels: vec![panel] }
+        Curves {
+            x: "queue_depth".to_owned(),
+            by: None,
+            logarithmic: false,
+            data: false,
+            panels: vec![panel],
+        }
     }
 
     #[test]
@@ -380,8 +387,8 @@ mod tests {
             let value = |point: &CurvePoint| point.figures.iops;
             let plot = FigurePlot { heading: String::new(), top: 0.0, value: &value };
             let drawn = plot.draw(&across, &curves.panels[0]).into_string();
-            let (base, lines) =
-                (drawn.matches("\"base\"").count(), drawn.matches("\"grid\"").count());
+            let base = drawn.matches("\"base\"").count();
+            let lines = drawn.matches("\"grid\"").count();
             assert_eq!((base, lines >= 1), (1, true), "{most}: {drawn}");
             let each = step(most / 5.0);
             let full = each * lines as f64;

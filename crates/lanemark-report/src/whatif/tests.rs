@@ -48,9 +48,14 @@ fn random(carried: Option<f64>) -> WhatIfTest {
     }
 }
 
-fn of(tests: Vec<WhatIfTest>) -> WhatIf {
-    let (present, other) = ("d@p:sata".to_owned(), "d@p:m2".to_owned());
-    WhatIf { present, other, changed: Vec::new(), measured: None, tests }
+fn build_whatif(tests: Vec<WhatIfTest>) -> WhatIf {
+    WhatIf {
+        present: "d@p:sata".to_owned(),
+        other: "d@p:m2".to_owned(),
+        changed: Vec::new(),
+        measured: None,
+        tests,
+    }
 }
 
 #[test]
@@ -59,9 +64,12 @@ fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
         let text = answer(&of(tests));
         text.strip_prefix("d in m2 instead of sata: ").unwrap().to_owned()
     };
-    let (gain, more) = (test("a", 1.2, 1.0), test("b", 1.5, 1.0));
-    let (loss, worse) = (test("c", 0.9, 1.0), test("d", 0.4, 1.0));
-    let (same, slower) = (test("e", 1.004, 1.0), test("f", 1.0, 1.2));
+    let gain = test("a", 1.2, 1.0);
+    let more = test("b", 1.5, 1.0);
+    let loss = test("c", 0.9, 1.0);
+    let worse = test("d", 0.4, 1.0);
+    let same = test("e", 1.004, 1.0);
+    let slower = test("f", 1.0, 1.2);
     for (tests, wanted) in [
         (vec![], "no test has ended."),
         (vec![&gain], "you gain 20% in a, 240 instead of 200 MB/s."),
@@ -84,7 +92,7 @@ fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
         answer_to(vec![random(Some(1.1))]),
         "you gain 50% in 4K, 1,650 instead of 1,100 IOPS."
     );
-    let equal = WhatIf { other: "d@p:sata".to_owned(), ..of(vec![same]) };
+    let equal = WhatIf { other: "d@p:sata".to_owned(), ..build_whatif(vec![same]) };
     assert!(answer(&equal).ends_with("both are the same system with the same values."));
     let changed = WhatIf { changed: vec!["x".to_owned()], ..equal };
     assert!(answer(&changed).ends_with("no test gains or loses as much as 0.5%."));
@@ -101,8 +109,14 @@ fn two_systems_are_named_by_their_difference() {
         ("d@p:sata", "d@p:sata Q8", "d@p:sata Q8"),
         ("d@p:sata", "d@p:sata2", "d in sata2 instead of sata"),
     ] {
-        let (present, other) = (present.to_owned(), other.to_owned());
-        assert_eq!(parties(&WhatIf { present, other, ..of(Vec::new()) }), named);
+        assert_eq!(
+            parties(&WhatIf {
+                present: present.to_owned(),
+                other: other.to_owned(),
+                ..build_whatif(Vec::new())
+            }),
+            named
+        );
     }
 }
 
@@ -179,7 +193,7 @@ fn the_answer_states_when_the_credits_of_each_volume_end() {
             is_simulated: false,
         }]
     };
-    let mut whatif = of(vec![test("a", 1.5, 1.0), test("b", 1.5, 1.0)]);
+    let mut whatif = build_whatif(vec![test("a", 1.5, 1.0), test("b", 1.5, 1.0)]);
     assert_eq!(credit_ends(&whatif), "");
     whatif.tests[0].present.credits = credits(Some(2_000));
     whatif.tests[1].present.credits = credits(Some(1_800));
@@ -199,7 +213,7 @@ fn the_answer_states_when_the_credits_of_each_volume_end() {
 #[test]
 fn the_evidence_counts_the_tests_that_were_shortened_and_carried() {
     let style = Style { width: 2_000, colour: false };
-    assert_eq!(whatif_evidence(&of(vec![test("a", 1.5, 1.0)]), &style), "");
+    assert_eq!(whatif_evidence(&build_whatif(vec![test("a", 1.5, 1.0)]), &style), "");
     let widest = |parameter: &str, share| {
         let widest = Some(MainUncertainty { parameter: parameter.to_owned(), share });
         Some(PredictionInterval {
@@ -209,7 +223,7 @@ fn the_evidence_counts_the_tests_that_were_shortened_and_carried() {
             percentiles: Vec::new(),
         })
     };
-    let mut whatif = of(vec![
+    let mut whatif = build_whatif(vec![
         WhatIfTest { shortened_to: Some(700), interval: widest("x", 0.5), ..test("a", 1.5, 1.0) },
         WhatIfTest { shortened_to: Some(900), interval: widest("y", 0.3), ..test("b", 1.5, 1.0) },
         WhatIfTest { interval: widest("y", 0.4), ..test("c", 1.5, 1.0) },
@@ -230,7 +244,7 @@ fn the_evidence_counts_the_tests_that_were_shortened_and_carried() {
 #[test]
 fn the_text_has_a_column_for_measured_figures_and_all_changes() {
     let style = Style { width: 200, colour: false };
-    let mut whatif = of(vec![test("a", 1.5, 1.0)]);
+    let mut whatif = build_whatif(vec![test("a", 1.5, 1.0)]);
     let text = whatif_text(&whatif, &style);
     assert!(text.contains("d@p:m2 instead of d@p:sata") && !text.contains("measured"), "{text}");
     whatif.measured = Some("m.json".to_owned());

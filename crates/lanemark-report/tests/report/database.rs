@@ -81,8 +81,7 @@ fn repeat(tpm: f64, latency_us: (u64, u64), busy: f64) -> Sample {
     }
 }
 
-/// Returns the transactions of a sample.
-fn of(sample: &mut Sample) -> &mut TransactionFigures {
+fn transactions_mut(sample: &mut Sample) -> &mut TransactionFigures {
     sample.transactions.as_mut().unwrap()
 }
 
@@ -114,9 +113,10 @@ fn result(samples: Vec<Sample>) -> RunResult {
         place: Some("/srv/data".to_owned()),
         settings: BTreeMap::from([("fsync".to_owned(), "on".to_owned())]),
     });
-    run.tests = match samples.is_empty() {
-        true => Vec::new(),
-        false => vec![TestResult::new(&run.workload, &test, samples)],
+    run.tests = if samples.is_empty() {
+        Vec::new()
+    } else {
+        vec![TestResult::new(&run.workload, &test, samples)]
     };
     run
 }
@@ -143,7 +143,7 @@ fn simulated(name: &str) -> RunResult {
         };
         sample.evidence = None;
         (sample.reads, sample.writes) = (direction(3_000, 100), direction(1_000, 50));
-        let all = of(sample);
+        let all = transactions_mut(sample);
         all.kinds.clear();
         (all.waits, all.counted_per_minute, all.new_orders_per_minute) = (None, None, None);
         all.log_writes = Some(0.25);
@@ -164,7 +164,8 @@ const STYLE: Style = Style { width: 100, colour: false };
 
 #[test]
 fn the_published_chart_comes_out_as_published() {
-    let (sata, sas) = (three(1.37e6, (440, 290), 0.51), three(1.71e6, (210, 40), 0.61));
+    let sata = three(1.37e6, (440, 290), 0.51);
+    let sas = three(1.71e6, (210, 40), 0.61);
     let changes = compare(&sata, &sas);
     let change = |name: &str| changes.iter().find(|change| change.name == name).unwrap();
     for (name, per_cent) in [
@@ -193,7 +194,8 @@ fn the_published_chart_comes_out_as_published() {
 
 #[test]
 fn five_servers_stay_five_by_the_papers_own_table_and_a_hundred_do_not() {
-    let (sata, sas) = (three(1.37e6, (440, 290), 0.51), three(1.71e6, (210, 40), 0.61));
+    let sata = three(1.37e6, (440, 290), 0.51);
+    let sas = three(1.71e6, (210, 40), 0.61);
     let saved = nodes_saved(&sata, &sas, 5).unwrap().unwrap();
     assert!(saved.plan.answer.contains("no servers saved"), "{}", saved.plan.answer);
     assert!(saved.greatest.answer.contains("1 saved (20%)"), "{}", saved.greatest.answer);
@@ -210,7 +212,7 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
     let run_of = |tpm: &[f64], others: f64| {
         let one = |&tpm: &f64| {
             let mut one = repeat(tpm, (440, 290), 0.5);
-            of(&mut one).processor_others = Some(others);
+            transactions_mut(&mut one).processor_others = Some(others);
             one
         };
         result(tpm.iter().map(one).collect())
@@ -247,8 +249,9 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
 #[test]
 fn a_run_without_transactions_has_no_latency_and_no_infinite_change() {
     let mut none = repeat(0.0, (440, 290), 0.5);
-    of(&mut none).kinds.clear();
-    (of(&mut none).count, of(&mut none).response) = (0, LatencyHistogram::new());
+    transactions_mut(&mut none).kinds.clear();
+    (transactions_mut(&mut none).count, transactions_mut(&mut none).response) =
+        (0, LatencyHistogram::new());
     let nothing = result(vec![none.clone(), none.clone(), none]);
     let printed = text(&nothing);
     assert!(!printed.contains("0.000 ") && !printed.contains("latency, mean"), "{printed}");
@@ -297,7 +300,7 @@ fn a_run_shows_its_time_split_and_the_device_next_to_tpm() {
 fn unknown_values_are_not_shown() {
     let mut one = repeat(100.0, (1, 1), 0.5);
     one.evidence = None;
-    let all = of(&mut one);
+    let all = transactions_mut(&mut one);
     (all.processor_time, all.waits, all.buffer_hit_ratio) = (None, None, None);
     (all.counted_per_minute, all.counters, all.looked_on) = (None, DatabaseCounters::default(), 0);
     (all.log_bytes, all.log_flushes) = (None, None);
@@ -312,8 +315,8 @@ fn unknown_values_are_not_shown() {
 #[test]
 fn a_run_without_transactions_has_no_shares() {
     let mut none = repeat(0.0, (1, 1), 0.5);
-    of(&mut none).kinds.clear();
-    of(&mut none).count = 0;
+    transactions_mut(&mut none).kinds.clear();
+    transactions_mut(&mut none).count = 0;
     let printed = text(&result(vec![none]));
     assert!(!printed.contains("NaN") && !printed.contains("inf"), "{printed}");
 }
@@ -321,8 +324,8 @@ fn a_run_without_transactions_has_no_shares() {
 #[test]
 fn a_user_thread_shows_its_own_time_if_the_database_reports_none() {
     let mut one = repeat(100.0, (1, 1), 0.5);
-    of(&mut one).waits = None;
-    of(&mut one).processor_time.as_mut().unwrap().server_s = None;
+    transactions_mut(&mut one).waits = None;
+    transactions_mut(&mut one).processor_time.as_mut().unwrap().server_s = None;
     let printed = text(&result(vec![one]));
     for part in ["by its user's thread", "on a processor", "ready for one", "waiting"] {
         assert!(printed.contains(part), "{part}: {printed}");

@@ -112,7 +112,7 @@ pub(crate) fn study() -> StudyOutcome {
                 place: "Table 1".to_owned(),
                 role: if calibrated { FigureRole::Calibrated } else { FigureRole::Predicted },
             };
-            let simulated = FigureMetric::Throughput.of(system.run.test(row.0).unwrap());
+            let simulated = FigureMetric::Throughput.value_in(system.run.test(row.0).unwrap());
             figures.push(FigureCheck::new(figure, simulated));
         }
     }

@@ -7,7 +7,6 @@ use crate::fixture;
 
 const STYLE: PlotStyle = PlotStyle { dark: false, columns: 2 };
 
-/// Returns the headings of the sections on a page.
 fn headings(page: &str) -> Vec<&str> {
     page.split("<h2>").skip(1).filter_map(|rest| rest.split("</h2>").next()).collect()
 }
@@ -43,7 +42,8 @@ fn a_study_without_published_figures_has_no_section_about_them() {
 
 #[test]
 fn a_drawing_has_its_title_its_chart_and_the_names_of_its_systems() {
-    let (run, other) = (fixture::simulated(), fixture::measured());
+    let run = fixture::simulated();
+    let other = fixture::measured();
     let drawn = |chart| plot(None, &[&run, &other], chart, None, STYLE).unwrap();
     for (chart, name) in [
         (ResultChart::Throughput, "Throughput"),

@@ -134,7 +134,7 @@ pub(crate) fn unknown() -> TestedPath {
     for hop in &mut view.hops {
         (hop.ceiling, hop.latency) = (None, None);
     }
-    each(&mut view.topology, &mut |node| node.link_rate = None);
+    change_each(&mut view.topology, &mut |node| node.link_rate = None);
     TestedPath { simulated: None, ..view }
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn named(hostile: &str) -> TestedPath {
         hostile.clone_into(&mut hop.name);
         hostile.clone_into(&mut hop.law);
     }
-    each(&mut view.topology, &mut |node| {
+    change_each(&mut view.topology, &mut |node| {
         hostile.clone_into(&mut node.label);
         node.link = node.link.as_ref().map(|_| hostile.to_owned());
     });
@@ -158,16 +158,16 @@ pub(crate) fn all() -> Vec<TestedPath> {
     extreme.hops[2].ceiling = Some(BytesPerSecond(0));
     extreme.hops[3].ceiling = Some(BytesPerSecond(u64::MAX));
     let mut index = 0;
-    each(&mut extreme.topology, &mut |node| {
+    change_each(&mut extreme.topology, &mut |node| {
         index += 1;
         node.link_rate = Some(BytesPerSecond([0, u64::MAX, 1][index % 3]));
     });
     let mut off = marvell();
-    each(&mut off.topology, &mut |node| node.on_path = false);
+    change_each(&mut off.topology, &mut |node| node.on_path = false);
     let mut everywhere = server();
-    each(&mut everywhere.topology, &mut |node| node.on_path = true);
+    change_each(&mut everywhere.topology, &mut |node| node.on_path = true);
     let mut zero = marvell();
-    each(&mut zero.topology, &mut |node| node.link_rate = Some(BytesPerSecond(0)));
+    change_each(&mut zero.topology, &mut |node| node.link_rate = Some(BytesPerSecond(0)));
     vec![
         marvell(),
         server(),
@@ -215,9 +215,9 @@ fn hop(id: HopId, name: &str, law: &str, megabytes: Option<u64>, latency_ns: u64
     }
 }
 
-fn each(node: &mut TopologyNode, change: &mut impl FnMut(&mut TopologyNode)) {
+fn change_each(node: &mut TopologyNode, change: &mut impl FnMut(&mut TopologyNode)) {
     change(node);
     for child in &mut node.children {
-        each(child, change);
+        change_each(child, change);
     }
 }

@@ -79,7 +79,8 @@ fn lines(svg: &str) -> Vec<Area> {
         .into_iter()
         .map(|(attributes, _)| {
             let half = number(&attributes, "stroke-width") / 2.0;
-            let (left, right) = (number(&attributes, "x1"), number(&attributes, "x2"));
+            let left = number(&attributes, "x1");
+            let right = number(&attributes, "x2");
             let y = number(&attributes, "y1");
             assert_eq!(y, number(&attributes, "y2"), "links are level");
             let what = format!("{} at {y}", attributes["class"]);
@@ -98,7 +99,8 @@ fn texts(svg: &str) -> Vec<Area> {
             let heading = attributes.get("class").is_some_and(|class| class == "heading");
             let character = if heading { 9.0 } else { 6.6 };
             let width = decoded.width() as f64 * character;
-            let (x, y) = (number(&attributes, "x"), number(&attributes, "y"));
+            let x = number(&attributes, "x");
+            let y = number(&attributes, "y");
             let middle = attributes.get("text-anchor").is_some_and(|anchor| anchor == "middle");
             let left = if middle { x - width / 2.0 } else { x };
             Area { what: decoded, left, right: left + width, top: y - 9.0, bottom: y + 3.0 }
@@ -123,7 +125,9 @@ fn assert_apart(areas: &[Area]) {
 fn boxes_links_and_labels_do_not_overlap() {
     for view in all() {
         let svg = path_svg(&view);
-        let (boxes, lines, texts) = (boxes(&svg), lines(&svg), texts(&svg));
+        let boxes = boxes(&svg);
+        let lines = lines(&svg);
+        let texts = texts(&svg);
         assert_apart(&boxes[1..]);
         assert_apart(&lines);
         assert_apart(&texts);

@@ -72,7 +72,8 @@ fn a_test_over_time() {
 
 #[test]
 fn a_study() {
-    let (study, measured) = (fixture::study(), fixture::measured());
+    let study = fixture::study();
+    let measured = fixture::measured();
     assert_snapshot("study-100.txt", &study_table(&study, Some(&measured), true, &plain(100)));
     assert_snapshot("study-80.txt", &study_table(&study, None, true, &plain(80)));
     let colour = Style { width: 100, colour: true };
@@ -82,10 +83,15 @@ fn a_study() {
 #[test]
 fn two_runs_compared() {
     let study = fixture::study();
-    let (sata, nvme) = (&study.systems[0].run, &study.systems[1].run);
+    let sata = &study.systems[0].run;
     assert_snapshot(
         "compare-simulated-100.txt",
-        &compare_table(("sata.json", sata), ("nvme.json", nvme), true, &plain(100)),
+        &compare_table(
+            ("sata.json", sata),
+            ("nvme.json", &study.systems[1].run),
+            true,
+            &plain(100),
+        ),
     );
     assert_snapshot(
         "compare-measured-80.txt",
@@ -95,7 +101,8 @@ fn two_runs_compared() {
 
 #[test]
 fn a_page() {
-    let (study, measured) = (fixture::study(), fixture::measured());
+    let study = fixture::study();
+    let measured = fixture::measured();
     assert_snapshot("study.html", &html(Some(&study), &[&measured]));
     assert_snapshot("runs.html", &html(None, &[&measured, &fixture::simulated()]));
 }
@@ -132,7 +139,8 @@ fn details_of_several_tests_are_separated_by_one_blank_line() {
 
 #[test]
 fn a_comparison_names_the_tests_that_only_one_run_contains() {
-    let (mut own, mut other) = (fixture::simulated(), fixture::simulated());
+    let mut own = fixture::simulated();
+    let mut other = fixture::simulated();
     let names: Vec<String> = own.tests.iter().map(|test| test.test.name.clone()).collect();
     assert!(names.len() > 2);
     own.tests.remove(0);

@@ -25,7 +25,8 @@ fn run(system: &str, walls_ms: &[f64], time_scale: f64, late_us: u64) -> RunResu
         .iter()
         .map(|&wall| {
             // Each read takes 100 µs of simulated time.
-            let (mut lateness, mut latency) = (LatencyHistogram::new(), LatencyHistogram::new());
+            let mut lateness = LatencyHistogram::new();
+            let mut latency = LatencyHistogram::new();
             let mut reads = DirectionResult::new();
             for _ in 0..1_000 {
                 let modelled = ms(0.1);

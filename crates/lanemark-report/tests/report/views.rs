@@ -62,7 +62,8 @@ fn one_of_each_warning() -> Vec<Warning> {
 
 #[test]
 fn requests_that_failed_are_in_every_view() {
-    let (study, mut run) = (fixture::study(), fixture::measured());
+    let study = fixture::study();
+    let mut run = fixture::measured();
     assert!(!run_table(&run, &PLAIN).contains("failed"));
     let test = &mut run.tests[0];
     let last = test.samples.len() - 1;
@@ -83,7 +84,8 @@ fn requests_that_failed_are_in_every_view() {
 
 #[test]
 fn lines_keep_to_the_width_and_have_no_trailing_spaces() {
-    let (study, measured) = (fixture::study(), fixture::measured());
+    let study = fixture::study();
+    let measured = fixture::measured();
     for width in 60..=120 {
         for view in terminal_views(&study, &measured, &Style { width, colour: false }) {
             for line in view.lines() {
@@ -96,7 +98,8 @@ fn lines_keep_to_the_width_and_have_no_trailing_spaces() {
 
 #[test]
 fn columns_without_room_are_named() {
-    let (study, measured) = (fixture::study(), fixture::measured());
+    let study = fixture::study();
+    let measured = fixture::measured();
     let table = |width| study_table(&study, Some(&measured), true, &Style { width, colour: false });
     assert!(!table(100).contains("no room for"));
     assert!(table(78).contains("no room for: spread\n"), "{}", table(78));
@@ -105,7 +108,8 @@ fn columns_without_room_are_named() {
 
 #[test]
 fn colour_is_used_only_on_request() {
-    let (study, measured) = (fixture::study(), fixture::measured());
+    let study = fixture::study();
+    let measured = fixture::measured();
     for view in terminal_views(&study, &measured, &PLAIN) {
         assert!(!view.contains('\x1b'), "{view}");
     }
@@ -175,7 +179,8 @@ fn a_page_asks_for_nothing_outside_itself() {
 #[test]
 fn a_page_begins_with_one_sentence_of_its_runs() {
     let run = fixture::simulated();
-    let (page, answer) = (html(None, &[&run]), results_answer(None, &[&run]).unwrap());
+    let page = html(None, &[&run]);
+    let answer = results_answer(None, &[&run]).unwrap();
     assert!(page.split("<section").next().unwrap().contains(&answer));
     let page = html(None, &[&run, &fixture::measured()]);
     assert!(page.contains("that both runs contain") && !page.contains("contain, no run leads"));
@@ -269,7 +274,8 @@ fn a_run_that_has_not_ended_says_so() {
 #[test]
 fn an_empty_run_causes_neither_a_panic_nor_false_numbers() {
     let mut run = fixture::simulated();
-    let (test, workload) = (run.tests[0].test.clone(), run.workload.clone());
+    let test = run.tests[0].test.clone();
+    let workload = run.workload.clone();
     let without_requests = {
         let mut samples = run.tests[1].samples.clone();
         for sample in &mut samples {
@@ -531,7 +537,8 @@ fn a_served_run_has_delivered_figures_next_to_modelled_ones() {
         }
         late
     };
-    let (reads, writes) = (sample.reads.as_ref().map(late), sample.writes.as_ref().map(late));
+    let reads = sample.reads.as_ref().map(late);
+    let writes = sample.writes.as_ref().map(late);
     let name = if reads.is_some() { "reads" } else { "writes" };
     sample.live = Some(LiveDelivery {
         time_scale: 10.0,

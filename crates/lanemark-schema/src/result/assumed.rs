@@ -25,11 +25,10 @@ impl AssumedLimit {
 
     /// Returns how the user can replace the assumption.
     pub fn advice(&self) -> &'static str {
-        match self.is_of_host() {
-            true => {
-                "measure your host with `lanemark host measure PATH`, and use it with `--host measured-host.toml`"
-            }
-            false => "measure the drive with `lanemark bench` and fit it with `lanemark fit`",
+        if self.is_of_host() {
+            "measure your host with `lanemark host measure PATH`, and use it with `--host measured-host.toml`"
+        } else {
+            "measure the drive with `lanemark bench` and fit it with `lanemark fit`"
         }
     }
 }
@@ -37,9 +36,10 @@ impl AssumedLimit {
 impl fmt::Display for AssumedLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { hop, parameter, value, range: (low, high) } = self;
-        match self.is_of_host() {
-            true => write!(f, "limited by the host's time per request, which is assumed")?,
-            false => write!(f, "limited by {hop}, whose speed is assumed")?,
+        if self.is_of_host() {
+            write!(f, "limited by the host's time per request, which is assumed")?;
+        } else {
+            write!(f, "limited by {hop}, whose speed is assumed")?;
         }
         write!(f, ": {parameter} = {value}, {low} to {high}")
     }

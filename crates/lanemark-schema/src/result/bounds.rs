@@ -29,7 +29,7 @@ impl RunResult {
     /// # Errors
     /// Returns the first value that is out of range.
     pub fn check(&self) -> RangeCheck {
-        let at = ValuePath::of("");
+        let at = ValuePath::from_root("");
         count(&at.key("tests"), self.tests.len())?;
         check_if_some(&at.key("target.served"), self.target.served(), |at, served| {
             check_within(&at.key("time_scale"), served.time_scale, FIGURE_MAX)
@@ -47,7 +47,7 @@ impl Sweep {
     pub fn check(&self) -> RangeCheck {
         self.points.iter().try_for_each(|point| match &point.outcome {
             Ok(figures) => {
-                sweep_figures(&ValuePath::of(&format!("point {}", point.number)), figures)
+                sweep_figures(&ValuePath::from_root(&format!("point {}", point.number)), figures)
             }
             Err(_) => Ok(()),
         })
@@ -85,7 +85,10 @@ fn requested_test(at: &ValuePath, test: &Test) -> RangeCheck {
     }
     let threads = match test.asks {
         LoadKind::Database(_) => USERS,
-        _ => THREADS,
+        LoadKind::Requests(_)
+        | LoadKind::Transactions(_)
+        | LoadKind::Trace(_)
+        | LoadKind::PartlyStated(_) => THREADS,
     };
     if !threads.contains(&test.threads) {
         return at.key("threads").fail(test.threads, threads);
@@ -140,9 +143,10 @@ fn prediction_interval(at: &ValuePath, interval: &PredictionInterval) -> RangeCh
 /// Checks the bounds of an interval around 1.
 fn check_ratios(at: &ValuePath, low: f64, high: f64) -> RangeCheck {
     check_share(&at.key("low_ratio"), low)?;
-    match (1.0..=FIGURE_MAX).contains(&high) {
-        true => Ok(()),
-        false => at.key("high_ratio").fail(high, "at least 1"),
+    if (1.0..=FIGURE_MAX).contains(&high) {
+        Ok(())
+    } else {
+        at.key("high_ratio").fail(high, "at least 1")
     }
 }
 
@@ -164,11 +168,11 @@ fn statistic(at: &ValuePath, statistic: &Statistic) -> RangeCheck {
     check_within(&at.key("interval_95"), high, FIGURE_MAX)?;
     // Means are rounded, so they may exceed the bounds slightly.
     let slack = statistic.max.abs() * 1e-6;
-    match statistic.min <= statistic.value + slack && statistic.value <= statistic.max + slack {
-        true => Ok(()),
-        false => at
-            .key("value")
-            .fail(statistic.value, format!("from {} to {}", statistic.min, statistic.max)),
+    if statistic.min <= statistic.value + slack && statistic.value <= statistic.max + slack {
+        Ok(())
+    } else {
+        at.key("value")
+            .fail(statistic.value, format!("from {} to {}", statistic.min, statistic.max))
     }
 }
 
@@ -286,12 +290,10 @@ fn check_errors(at: &ValuePath, all: &RequestErrors) -> RangeCheck {
         0 => at.key("requests").fail(0, "above 0"),
         requests => check_count(&at.key("requests"), requests),
     })?;
-    match counts
-        .windows(2)
-        .all(|pair| (pair[0].kind, pair[0].errno) < (pair[1].kind, pair[1].errno))
-    {
-        true => Ok(()),
-        false => at.fail("out of order", "each once, in order of kind and error number"),
+    if counts.windows(2).all(|pair| (pair[0].kind, pair[0].errno) < (pair[1].kind, pair[1].errno)) {
+        Ok(())
+    } else {
+        at.fail("out of order", "each once, in order of kind and error number")
     }
 }
 
@@ -364,7 +366,8 @@ fn check_series(at: &ValuePath, series: &Series) -> RangeCheck {
             }
         }
         check_within(&at.key("latency_mean_ns"), point.latency_mean_ns, TIME_MAX_NS)?;
-        let (steps, requests) = (&point.latency_steps, point.requests());
+        let steps = &point.latency_steps;
+        let requests = point.requests();
         if !steps.is_empty() && !steps.counts_all(requests) {
             let rule = format!("steps in ascending order, of {requests} requests in all");
             return at.key("latency_steps").fail("invalid", rule);

@@ -94,8 +94,8 @@ impl DatabaseCounters {
 
     /// Returns the share of pages that were found in the buffer, from 0 to 1.
     pub fn buffer_hit_ratio(&self) -> Option<f64> {
-        let (hits, misses) =
-            (self.get(DatabaseCounter::BufferHits)?, self.get(DatabaseCounter::BufferMisses)?);
+        let hits = self.get(DatabaseCounter::BufferHits)?;
+        let misses = self.get(DatabaseCounter::BufferMisses)?;
         (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
     }
 }

@@ -57,8 +57,9 @@ mod tests {
             end: Some(Duration::from_seconds(2_000)),
             is_simulated: false,
         };
-        let error_path =
-            |credits: CreditUse| credits.check(&ValuePath::of("credits")).map_err(|e| e.path);
+        let error_path = |credits: CreditUse| {
+            credits.check(&ValuePath::from_root("credits")).map_err(|e| e.path)
+        };
         assert_eq!(error_path(credits), Ok(()));
         assert_eq!(error_path(CreditUse { end: None, ..credits }), Ok(()));
         let wrong = |key: &str| Err(format!("credits.{key}"));

@@ -196,7 +196,8 @@ mod tests {
     #[test]
     fn counts_do_not_depend_on_their_order() {
         let numbers = [110, 5, 61, 5, 4095, 61, 5];
-        let (mut errors, mut other) = (RequestErrors::default(), RequestErrors::default());
+        let mut errors = RequestErrors::default();
+        let mut other = RequestErrors::default();
         numbers.iter().for_each(|&errno| errors.record_errno(errno));
         numbers[3..].iter().rev().for_each(|&errno| other.record_errno(errno));
         let mut rest = RequestErrors::default();
@@ -223,10 +224,8 @@ mod tests {
         errors.record(ErrorKind::NoSpace);
         errors.record_errno(28);
         let json = serde_json::to_string(&errors).unwrap();
-        let (simulated, real) = (
-            r#"{"kind":"no-space","requests":1}"#,
-            r#"{"kind":"no-space","errno":28,"requests":1}"#,
-        );
+        let simulated = r#"{"kind":"no-space","requests":1}"#;
+        let real = r#"{"kind":"no-space","errno":28,"requests":1}"#;
         assert_eq!(json, format!("[{simulated},{real}]"));
         assert_eq!(serde_json::from_str::<RequestErrors>(&json).unwrap(), errors);
     }

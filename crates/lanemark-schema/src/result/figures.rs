@@ -60,13 +60,14 @@ impl Sample {
     pub fn device_share(&self) -> Option<f64> {
         let response = &self.transactions.as_ref()?.response;
         let responses_ns = response.mean_ns() * response.count() as f64;
-        let device_ns = match self.is_counted_by_device() {
-            true => self.counted_device()?.request_time_ns(),
-            false => [&self.reads, &self.writes, &self.flushes]
+        let device_ns = if self.is_counted_by_device() {
+            self.counted_device()?.request_time_ns()
+        } else {
+            [&self.reads, &self.writes, &self.flushes]
                 .into_iter()
                 .flatten()
                 .map(|direction| direction.latency.mean_ns() * direction.latency.count() as f64)
-                .sum(),
+                .sum()
         };
         (responses_ns > 0.0).then(|| device_ns / responses_ns)
     }
@@ -137,7 +138,7 @@ impl TestResult {
         let values: Option<Vec<f64>> = self.samples.iter().map(value).collect();
         values
             .filter(|values| !values.is_empty())
-            .map(|values| Statistic::of(&values, AverageMethod::Mean))
+            .map(|values| Statistic::from_values(&values, AverageMethod::Mean))
     }
 
     /// Returns a figure of the transactions over the repeats, or `None` if no repeat contains it.
@@ -179,7 +180,7 @@ impl TestResult {
     /// Returns a figure over the repeats that contain it, or `None` if no repeat contains it.
     pub fn over_samples(&self, figure: impl Fn(&Sample) -> Option<f64>) -> Option<Statistic> {
         let values: Vec<f64> = self.samples.iter().filter_map(figure).collect();
-        (!values.is_empty()).then(|| Statistic::of(&values, AverageMethod::Mean))
+        (!values.is_empty()).then(|| Statistic::from_values(&values, AverageMethod::Mean))
     }
 }
 

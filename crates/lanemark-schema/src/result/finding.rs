@@ -273,15 +273,16 @@ impl fmt::Display for Finding {
                 capable_bits_per_second,
                 drive_known,
             } => {
-                let (runs, could) =
-                    (LineRate(*negotiated_bits_per_second), LineRate(*capable_bits_per_second));
-                match drive_known {
-                    true => write!(f, "{hop} runs at {runs}, but port and drive support {could}"),
-                    false => write!(
+                let runs = LineRate(*negotiated_bits_per_second);
+                let could = LineRate(*capable_bits_per_second);
+                if *drive_known {
+                    write!(f, "{hop} runs at {runs}, but port and drive support {could}")
+                } else {
+                    write!(
                         f,
                         "{hop} runs at {runs}, but its port supports {could}: the drive is older, \
                          or the link fell back"
-                    ),
+                    )
                 }
             }
             Self::SasBelowCapability {

@@ -64,7 +64,17 @@ impl fmt::Display for HopId {
         match self {
             Self::Link(index) => write!(f, "link{index}"),
             Self::SecondLink(index) => write!(f, "second.link{index}"),
-            other => f.write_str(WORDS.iter().find(|(id, _)| id == other).map_or("", |row| row.1)),
+            Self::Unsubmitted
+            | Self::Cpu
+            | Self::Protocol
+            | Self::Power
+            | Self::FrontEnd
+            | Self::Buffer
+            | Self::DataPath
+            | Self::Channels
+            | Self::Media => {
+                f.write_str(WORDS.iter().find(|(id, _)| id == self).map_or("", |row| row.1))
+            }
         }
     }
 }

@@ -159,11 +159,12 @@ impl InspectedLink {
     /// Both values include the overhead of packets or frames if there is a formula for it, and otherwise only the line
     /// code.
     pub fn range(&self) -> Option<(BytesPerSecond, BytesPerSecond)> {
-        match self {
-            Self::Pcie(PcieLink { usable_least: Some(least), usable_most: Some(most), .. }) => {
-                Some((*least, *most))
-            }
-            _ => self.usable().or(self.line()).map(|rate| (rate, rate)),
+        if let Self::Pcie(PcieLink { usable_least: Some(least), usable_most: Some(most), .. }) =
+            self
+        {
+            Some((*least, *most))
+        } else {
+            self.usable().or(self.line()).map(|rate| (rate, rate))
         }
     }
 

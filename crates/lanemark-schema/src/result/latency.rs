@@ -106,7 +106,8 @@ impl LatencyHistogram {
     /// Creates a histogram of `count` requests with a known mean latency, in ns, and with the minimum and the maximum
     /// if the source states them.
     pub fn from_mean(count: u64, mean_ns: f64, min_ns: Option<u64>, max_ns: Option<u64>) -> Self {
-        let (min_ns, max_ns) = (min_ns.unwrap_or(u64::MAX), max_ns.unwrap_or(0));
+        let min_ns = min_ns.unwrap_or(u64::MAX);
+        let max_ns = max_ns.unwrap_or(0);
         let histogram = Self::from_bins([(mean_ns as u64, count)], mean_ns, min_ns, max_ns);
         Self { detail: LatencyDetail::Mean, ..histogram }
     }
@@ -253,7 +254,8 @@ impl LatencyHistogram {
     #[must_use]
     pub fn thinned(&self, factor: f64) -> Self {
         let mut thinned = Self::new();
-        let (mut before, mut kept) = (0, 0);
+        let mut before = 0;
+        let mut kept = 0;
         for bin in self.buckets.iter_recorded() {
             before += bin.count_at_value();
             let all = (before as f64 * factor).round() as u64;
@@ -262,8 +264,8 @@ impl LatencyHistogram {
         }
         if kept > 0 {
             thinned.sum_ns = self.sum_ns * (kept as f64 / before as f64);
-            let (least, most) = (thinned.buckets.min(), thinned.buckets.max());
-            thinned.min_ns = least.max(self.min_ns);
+            let most = thinned.buckets.max();
+            thinned.min_ns = thinned.buckets.min().max(self.min_ns);
             thinned.max_ns = most.min(self.max_ns);
         }
         thinned
@@ -277,10 +279,8 @@ impl LatencyHistogram {
         if buckets.subtract(&earlier.buckets).is_err() {
             return self.clone();
         }
-        let (min_ns, max_ns) = match buckets.is_empty() {
-            true => (u64::MAX, 0),
-            false => (buckets.min(), buckets.max()),
-        };
+        let (min_ns, max_ns) =
+            if buckets.is_empty() { (u64::MAX, 0) } else { (buckets.min(), buckets.max()) };
         let sum_ns = self.sum_ns - earlier.sum_ns;
         Self { buckets, sum_ns, min_ns, max_ns, detail: self.detail, stated: Vec::new() }
     }
@@ -384,9 +384,10 @@ fn record_count(buckets: &mut Histogram<u64>, latency_ns: u64, count: u64) {
 impl PartialEq for LatencyHistogram {
     fn eq(&self, other: &Self) -> bool {
         // The crate compares the buckets of the first histogram, which must not be more than the buckets of the second.
-        let (few, many) = match self.buckets.distinct_values() <= other.buckets.distinct_values() {
-            true => (&self.buckets, &other.buckets),
-            false => (&other.buckets, &self.buckets),
+        let (few, many) = if self.buckets.distinct_values() <= other.buckets.distinct_values() {
+            (&self.buckets, &other.buckets)
+        } else {
+            (&other.buckets, &self.buckets)
         };
         few == many
             && self.sum_ns == other.sum_ns

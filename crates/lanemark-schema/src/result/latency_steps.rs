@@ -58,7 +58,8 @@ impl LatencySteps {
     pub(super) fn scaled_to(&self, requests: u64) -> Self {
         let all: u64 = self.counts().map(|(_, count)| count).sum();
         let factor = requests as f64 / all.max(1) as f64;
-        let (mut before, mut kept) = (0, 0);
+        let mut before = 0;
+        let mut kept = 0;
         let scaled = self.counts().map(|(step, count)| {
             before += count;
             let sum = (before as f64 * factor).round() as u64;
@@ -85,7 +86,6 @@ impl Default for StepCounts {
 }
 
 impl StepCounts {
-    /// Counts a request.
     #[inline]
     pub(super) fn count(&mut self, latency_ns: u64) {
         self.count_all(latency_ns, 1);

@@ -221,7 +221,8 @@ impl LiveDelivery {
     /// Returns the deviation of a client's figures from the model's figures; `None` without reads and writes, or
     /// without evidence, which results from earlier versions lack.
     pub fn deviation(&self) -> Option<ClientDeviation> {
-        let (delivered, evidence) = (self.delivered(), &self.evidence);
+        let delivered = self.delivered();
+        let evidence = &self.evidence;
         if evidence.modelled_mean == Duration::ZERO {
             return None;
         }
@@ -233,11 +234,10 @@ impl LiveDelivery {
             let wanted = ns(modelled) + host;
             (delivered + client + ns(evidence.unread) - wanted) / wanted.max(1.0)
         };
-        let (median, mean) = (
-            deviation_of(median, evidence.modelled_p50),
-            deviation_of(delivered.mean_ns(), evidence.modelled_mean),
-        );
-        Some(ClientDeviation { median, mean })
+        Some(ClientDeviation {
+            median: deviation_of(median, evidence.modelled_p50),
+            mean: deviation_of(delivered.mean_ns(), evidence.modelled_mean),
+        })
     }
 
     /// Returns the verdict on the run.
@@ -311,7 +311,8 @@ mod tests {
 
     /// Returns a run whose reads took `modelled` us and were late by `late` us.
     fn served(modelled: u64, late: u64, outside: Option<(u64, u64)>) -> LiveDelivery {
-        let (mut lateness, mut latency) = (LatencyHistogram::new(), LatencyHistogram::new());
+        let mut lateness = LatencyHistogram::new();
+        let mut latency = LatencyHistogram::new();
         let mut reads = DirectionResult::new();
         for _ in 0..1_000 {
             lateness.record(us(late));

@@ -336,7 +336,7 @@ pub struct RequestsInFlight {
 
 impl RequestsInFlight {
     /// Returns the requests with these ages, or `None` if there are no ages. `longest` is the maximum counted latency.
-    pub fn of(ages: &[Duration], longest: Option<Duration>) -> Option<Self> {
+    pub fn from_ages(ages: &[Duration], longest: Option<Duration>) -> Option<Self> {
         let age_max = *ages.iter().max()?;
         let longest = longest.unwrap_or_default();
         Some(Self {
@@ -477,7 +477,7 @@ impl TestResult {
         };
         let statistic_over = |value: fn(&Sample) -> f64| {
             let values: Vec<f64> = samples.iter().filter(is_known).map(value).collect();
-            with_half_width(Statistic::of(&values, workload.average))
+            with_half_width(Statistic::from_values(&values, workload.average))
         };
         let latencies: Vec<f64> = (samples.iter().filter(is_known))
             .filter(|sample| !sample.lacks_latencies())
@@ -487,7 +487,7 @@ impl TestResult {
             test: test.clone(),
             throughput_bytes_per_second: statistic_over(|sample| sample.throughput().0 as f64),
             iops: statistic_over(Sample::iops),
-            latency_mean_ns: with_half_width(Statistic::of(&latencies, workload.average)),
+            latency_mean_ns: with_half_width(Statistic::from_values(&latencies, workload.average)),
             samples,
             queue_probe: None,
             explanation: None,
@@ -542,10 +542,10 @@ mod tests {
         let ages = [us(5), us(10), us(11), us(30)];
         for (longest, older) in [(None, 4), (Some(us(4)), 4), (Some(us(10)), 2), (Some(us(30)), 0)]
         {
-            let found = RequestsInFlight::of(&ages, longest).unwrap();
+            let found = RequestsInFlight::from_ages(&ages, longest).unwrap();
             assert_eq!(found.older_than_counted, older, "{longest:?}");
             assert_eq!((found.requests, found.age_max, found.age_total), (4, us(30), us(56)));
         }
-        assert_eq!(RequestsInFlight::of(&[], Some(us(1))), None);
+        assert_eq!(RequestsInFlight::from_ages(&[], Some(us(1))), None);
     }
 }

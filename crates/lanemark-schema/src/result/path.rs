@@ -98,7 +98,7 @@ pub struct PathLimit {
 impl PathLimit {
     /// Returns the limit of a simulated test, based on its first repeat. The loss to the link is absent, because it
     /// requires another simulation.
-    pub fn of(result: &TestResult) -> Option<Self> {
+    pub fn from_result(result: &TestResult) -> Option<Self> {
         let path = result.samples.first()?.path.clone()?;
         Some(Self { path, outstanding: result.test.population(), loss: None })
     }

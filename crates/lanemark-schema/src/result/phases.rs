@@ -23,12 +23,13 @@ pub struct DrivePhases {
 impl DrivePhases {
     /// Returns the phases of `series`, which is divided into 25 rounds. A series with few points is divided into fewer
     /// rounds, because each round consists of whole points.
-    pub fn of(series: &Series) -> Self {
+    pub fn from_series(series: &Series) -> Self {
         let rounds = series.condensed(ROUNDS_MAX);
         // The last round is often short, and a short round carries little information.
-        let whole = match rounds.last < rounds.interval.scaled(1, 2) {
-            true => rounds.points.len().saturating_sub(1),
-            false => rounds.points.len(),
+        let whole = if rounds.last < rounds.interval.scaled(1, 2) {
+            rounds.points.len().saturating_sub(1)
+        } else {
+            rounds.points.len()
         };
         let figures: Vec<f64> = (0..whole).map(|index| rounds.iops(index)).collect();
         let moving = |drive: &DriveUse| drive.moved.get() > 0;
@@ -41,7 +42,7 @@ impl DrivePhases {
                 .then(|| unmoved.map_or(series.elapsed(), |index| series.start(index))),
             round: rounds.interval,
             steady_from: steady_since(&figures).map(|index| rounds.start(index)),
-            window: SteadyWindow::of(&figures),
+            window: SteadyWindow::from_figures(&figures),
             write_amplification: last.write_amplification(),
         }
     }

@@ -40,13 +40,12 @@ impl std::error::Error for OutOfRangeValue {}
 /// The result of a check: the first value that is out of range, if there is one.
 pub(super) type RangeCheck = Result<(), OutOfRangeValue>;
 
-/// The path of a value in a result.
 #[derive(Clone)]
 pub(super) struct ValuePath(String);
 
 impl ValuePath {
     /// Creates a path from the root of the result.
-    pub(super) fn of(path: &str) -> Self {
+    pub(super) fn from_root(path: &str) -> Self {
         Self(path.to_owned())
     }
 
@@ -57,8 +56,11 @@ impl ValuePath {
 
     /// Returns an error for the value at this path.
     pub(super) fn fail(&self, value: impl fmt::Display, bound: impl fmt::Display) -> RangeCheck {
-        let (path, value, bound) = (self.0.clone(), value.to_string(), bound.to_string());
-        Err(OutOfRangeValue { path, value, bound })
+        Err(OutOfRangeValue {
+            path: self.0.clone(),
+            value: value.to_string(),
+            bound: bound.to_string(),
+        })
     }
 }
 
@@ -82,38 +84,27 @@ pub(super) fn check_if_some<T>(
 }
 
 pub(super) fn count(at: &ValuePath, entries: usize) -> RangeCheck {
-    match entries > ENTRIES_MAX {
-        true => at.fail(format!("{entries} entries"), format!("at most {ENTRIES_MAX}")),
-        false => Ok(()),
+    if entries > ENTRIES_MAX {
+        at.fail(format!("{entries} entries"), format!("at most {ENTRIES_MAX}"))
+    } else {
+        Ok(())
     }
 }
 
 pub(super) fn check_within(at: &ValuePath, value: f64, most: f64) -> RangeCheck {
-    match (0.0..=most).contains(&value) {
-        true => Ok(()),
-        false => at.fail(value, format!("from 0 to {most}")),
-    }
+    if (0.0..=most).contains(&value) { Ok(()) } else { at.fail(value, format!("from 0 to {most}")) }
 }
 
 pub(super) fn check_share(at: &ValuePath, value: f64) -> RangeCheck {
-    match (0.0..=1.0 + SHARE_SLACK).contains(&value) {
-        true => Ok(()),
-        false => at.fail(value, "from 0 to 1"),
-    }
+    if (0.0..=1.0 + SHARE_SLACK).contains(&value) { Ok(()) } else { at.fail(value, "from 0 to 1") }
 }
 
 pub(super) fn check_count(at: &ValuePath, value: u64) -> RangeCheck {
-    match value <= COUNT_MAX {
-        true => Ok(()),
-        false => at.fail(value, format!("at most {COUNT_MAX}")),
-    }
+    if value <= COUNT_MAX { Ok(()) } else { at.fail(value, format!("at most {COUNT_MAX}")) }
 }
 
 pub(super) fn check_bytes(at: &ValuePath, value: Bytes) -> RangeCheck {
-    match value <= BYTES_MAX {
-        true => Ok(()),
-        false => at.fail(value, format!("at most {BYTES_MAX}")),
-    }
+    if value <= BYTES_MAX { Ok(()) } else { at.fail(value, format!("at most {BYTES_MAX}")) }
 }
 
 pub(super) fn check_time(at: &ValuePath, value: Duration) -> RangeCheck {

@@ -137,8 +137,14 @@ mod tests {
 
     fn gain(hop: &str, load: bool, throughput_gain: f64, latency_gain: f64) -> ChangeGain {
         let id = if load { SystemChange::QueueDepth } else { SystemChange::Hop(HopId::Media) };
-        let (hop, change) = (hop.to_owned(), String::new());
-        ChangeGain { id, hop, change, utilisation: None, throughput_gain, latency_gain }
+        ChangeGain {
+            id,
+            hop: hop.to_owned(),
+            change: String::new(),
+            utilisation: None,
+            throughput_gain,
+            latency_gain,
+        }
     }
 
     fn named(gains: Vec<ChangeGain>) -> Option<String> {

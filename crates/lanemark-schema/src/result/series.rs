@@ -140,7 +140,8 @@ impl SteadyPart {
         let factor = time.as_seconds() / self.length.as_seconds();
         let scaled_count = |count: u64| (count as f64 * factor).round() as u64;
         let SeriesPoint { reads, writes, read_bytes, written_bytes, .. } = self.requests;
-        let (reads, writes) = (scaled_count(reads), scaled_count(writes));
+        let reads = scaled_count(reads);
+        let writes = scaled_count(writes);
         SeriesPoint {
             reads,
             writes,
@@ -243,7 +244,7 @@ pub struct SeriesRecorder {
 
 impl SeriesRecorder {
     /// Creates a recorder for `test` if it requests a series or is long.
-    pub fn of(test: &Test) -> Option<Self> {
+    pub fn for_test(test: &Test) -> Option<Self> {
         let length = match (test.duration, test.rounds) {
             (_, Some(rounds)) => Some(rounds.length * super::steady::ROUNDS_MAX as u64),
             (duration, None) => duration,
@@ -513,7 +514,8 @@ mod tests {
         assert!(coarse.points.len() <= 100, "{} points", coarse.points.len());
         assert_eq!(coarse.interval, MS * 32);
         assert_eq!(coarse.elapsed(), fine.elapsed());
-        let (all, fine_all) = (coarse.sum(0, coarse.points.len()).0, fine.sum(0, 3000).0);
+        let all = coarse.sum(0, coarse.points.len()).0;
+        let fine_all = fine.sum(0, 3000).0;
         assert_eq!((all.writes, all.latency_max_ns), (1000, 1_000_000));
         assert!((all.latency_mean_ns / fine_all.latency_mean_ns - 1.0).abs() < 1e-12);
         assert_eq!(all.drive, fine_all.drive);

@@ -48,7 +48,8 @@ mod tests {
                 (0..count).for_each(|_| one.record(Bytes::kibi(4), time));
                 Some(one)
             };
-            let (mut lateness, mut latency) = (LatencyHistogram::new(), LatencyHistogram::new());
+            let mut lateness = LatencyHistogram::new();
+            let mut latency = LatencyHistogram::new();
             let mut delivered = DirectionResult::new();
             for _ in 0..1_000 {
                 lateness.record(Duration::from_microseconds(40));

@@ -89,7 +89,8 @@ mod tests {
             assert_eq!(long.iops(index), short.iops(index));
             assert_eq!(long.throughput(index), short.throughput(index));
             assert_eq!(long.start(index), short.start(index) * 16);
-            let (one, other) = (&long.points[index], &short.points[index]);
+            let one = &long.points[index];
+            let other = &short.points[index];
             assert_eq!(one.write_amplification(), other.write_amplification());
             assert_eq!(one.latency_mean_ns, other.latency_mean_ns);
             assert!(one.latency_steps.counts_all(one.requests()));

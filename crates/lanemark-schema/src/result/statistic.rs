@@ -32,7 +32,7 @@ pub struct Statistic {
 
 impl Statistic {
     /// Returns the figure of `values`; all fields are zero if there are no values.
-    pub fn of(values: &[f64], average: AverageMethod) -> Self {
+    pub fn from_values(values: &[f64], average: AverageMethod) -> Self {
         if values.is_empty() {
             return Self::default();
         }
@@ -56,7 +56,8 @@ impl Statistic {
     /// of the interval, as a share of the value.
     #[must_use]
     pub fn with_half_width(self, half_width: f64) -> Self {
-        let (min, max) = (self.value * (1.0 - half_width), self.value * (1.0 + half_width));
+        let min = self.value * (1.0 - half_width);
+        let max = self.value * (1.0 + half_width);
         Self { min, max, interval_95: Some((min, max)), ..self }
     }
 
@@ -95,29 +96,29 @@ mod tests {
     #[test]
     fn mean_and_median_differ_where_one_repeat_is_off() {
         let values = [10.0, 11.0, 30.0];
-        assert_eq!(Statistic::of(&values, AverageMethod::Median).value, 11.0);
-        assert_eq!(Statistic::of(&values, AverageMethod::Mean).value, 17.0);
-        assert_eq!(Statistic::of(&values[..2], AverageMethod::Median).value, 10.5);
+        assert_eq!(Statistic::from_values(&values, AverageMethod::Median).value, 11.0);
+        assert_eq!(Statistic::from_values(&values, AverageMethod::Mean).value, 17.0);
+        assert_eq!(Statistic::from_values(&values[..2], AverageMethod::Median).value, 10.5);
     }
 
     #[test]
     fn one_repeat_has_no_deviation() {
-        let statistic = Statistic::of(&[5.0], AverageMethod::Mean);
+        let statistic = Statistic::from_values(&[5.0], AverageMethod::Mean);
         assert_eq!((statistic.deviation, statistic.spread()), (None, 0.0));
     }
 
     #[test]
     fn the_deviation_divides_by_degrees_of_freedom() {
         // The sum of squares is 9 + 1 + 1 + 9, with three degrees of freedom.
-        let statistic = Statistic::of(&[2.0, 4.0, 6.0, 8.0], AverageMethod::Mean);
+        let statistic = Statistic::from_values(&[2.0, 4.0, 6.0, 8.0], AverageMethod::Mean);
         assert!((statistic.deviation.unwrap() - (20.0f64 / 3.0).sqrt()).abs() < 1e-12);
-        assert_eq!(Statistic::of(&[3.0; 4], AverageMethod::Mean).deviation, Some(0.0));
+        assert_eq!(Statistic::from_values(&[3.0; 4], AverageMethod::Mean).deviation, Some(0.0));
     }
 
     #[test]
     fn a_ratio_ranges_over_all_pairs_of_repeats() {
-        let base = Statistic::of(&[8.0, 10.0], AverageMethod::Mean);
-        let faster = Statistic::of(&[20.0, 24.0], AverageMethod::Mean);
+        let base = Statistic::from_values(&[8.0, 10.0], AverageMethod::Mean);
+        let faster = Statistic::from_values(&[20.0, 24.0], AverageMethod::Mean);
         assert_eq!(faster.ratio_range(&base), (2.0, 3.0));
     }
 }

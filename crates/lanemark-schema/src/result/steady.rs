@@ -100,7 +100,7 @@ pub struct SteadyWindow {
 impl SteadyWindow {
     /// Returns the window of the last five `figures`, or of all figures if there are fewer; `None` if there are no
     /// figures or if their mean is not above zero.
-    pub fn of(figures: &[f64]) -> Option<Self> {
+    pub fn from_figures(figures: &[f64]) -> Option<Self> {
         let first = figures.len().saturating_sub(WINDOW);
         let window = &figures[first..];
         let count = window.len() as f64;
@@ -139,7 +139,7 @@ impl SteadyWindow {
 
 /// Applies the rule to the last five `figures`. Returns the outcome, and the window of these figures if there is one.
 pub fn judge(figures: &[f64]) -> (RoundsOutcome, Option<SteadyWindow>) {
-    let window = SteadyWindow::of(figures);
+    let window = SteadyWindow::from_figures(figures);
     let fault = match window {
         _ if figures.len() < WINDOW => Some(UnsteadyReason::FewRounds),
         None => Some(UnsteadyReason::NoFigures),

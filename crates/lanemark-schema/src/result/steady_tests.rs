@@ -24,7 +24,7 @@ fn the_best_fit_line_is_that_of_least_squares() {
     let noise = [1.0, -2.0, 0.0, 2.0, -1.0];
     let figures: Vec<f64> =
         (0..5).map(|x| 100.0 + 3.0 * f64::from(x) + noise[x as usize]).collect();
-    let window = SteadyWindow::of(&figures).unwrap();
+    let window = SteadyWindow::from_figures(&figures).unwrap();
     assert!((window.slope - 3.0).abs() < 1e-12, "{}", window.slope);
     assert!((window.mean - 106.0).abs() < 1e-12);
     assert!((window.slope_range - 12.0 / 106.0).abs() < 1e-12);

@@ -250,7 +250,7 @@ impl FigureMetric {
 
     /// Returns the metric's value in `result`, in [`FigureMetric::unit`]. The statistic is empty for a gain, which
     /// requires two results (see [`FigureMetric::gain`]), and for unknown power.
-    pub fn of(self, result: &TestResult) -> Statistic {
+    pub fn value_in(self, result: &TestResult) -> Statistic {
         let (statistic, steps) = match self {
             Self::Throughput => (result.throughput_bytes_per_second, 1e6),
             Self::Iops => (result.iops, 1.0),
@@ -285,15 +285,23 @@ impl FigureMetric {
         let (low, high) = match self {
             Self::Throughput | Self::Iops => (interval.low_ratio, interval.high_ratio),
             Self::Latency => (1.0 / interval.high_ratio, 1.0 / interval.low_ratio),
-            _ => return None,
+            Self::ProcessorShare
+            | Self::Gain
+            | Self::Power
+            | Self::BatteryLife
+            | Self::Transactions
+            | Self::ReadLatency
+            | Self::WriteLatency
+            | Self::ProcessorUse => return None,
         };
-        let value = self.of(result).value;
+        let value = self.value_in(result).value;
         Some((value * low, value * high))
     }
 
     /// Returns the gain in throughput of `result` over `base`, in per cent.
     pub fn gain(result: &TestResult, base: &TestResult) -> Statistic {
-        let (above, below) = (result.throughput_bytes_per_second, base.throughput_bytes_per_second);
+        let above = result.throughput_bytes_per_second;
+        let below = base.throughput_bytes_per_second;
         let per_cent = |ratio: f64| (ratio - 1.0) * 100.0;
         let (low, high) = above.ratio_range(&below);
         Statistic {
@@ -315,7 +323,7 @@ fn processor_share(result: &TestResult) -> Statistic {
         path.hop(HopId::Cpu).map_or(0.0, |hop| (hop.wait_ns + hop.service_ns) / total)
     };
     let shares: Vec<f64> = result.samples.iter().map(share).collect();
-    Statistic::of(&shares, AverageMethod::Mean)
+    Statistic::from_values(&shares, AverageMethod::Mean)
 }
 
 /// Figures of one drive and one test that differ by no more than this share are treated as the same fact.
@@ -328,9 +336,10 @@ impl FigureCheck {
     /// Compares `figure` with the simulated value.
     pub fn new(figure: PublishedFigure, simulated: Statistic) -> Self {
         // A gain is a ratio minus one; its error is the error of the ratio.
-        let off = match figure.metric {
-            FigureMetric::Gain => (100.0 + simulated.value) / (100.0 + figure.published) - 1.0,
-            _ => simulated.value / figure.published - 1.0,
+        let off = if figure.metric == FigureMetric::Gain {
+            (100.0 + simulated.value) / (100.0 + figure.published) - 1.0
+        } else {
+            simulated.value / figure.published - 1.0
         };
         let error = match figure.bound {
             BoundKind::Exactly => off,
@@ -359,9 +368,10 @@ impl StudyOutcome {
         let drive = |check: &FigureCheck| {
             let system =
                 self.systems.iter().find(|candidate| candidate.name == check.figure.system)?;
-            match &system.run.target {
-                Target::Simulated(target) => Some(target.drive.as_str()),
-                _ => None,
+            if let Target::Simulated(target) = &system.run.target {
+                Some(target.drive.as_str())
+            } else {
+                None
             }
         };
         let test = |check: &FigureCheck| {
@@ -381,7 +391,8 @@ impl StudyOutcome {
                 && within(check.simulated.value, other.simulated.value)
         };
         let repeats = |check: &FigureCheck, other: &FigureCheck| {
-            let (own, before) = (&check.figure, &other.figure);
+            let own = &check.figure;
+            let before = &other.figure;
             let same_drive = drive(check).is_some() && drive(check) == drive(other);
             own.metric == before.metric
                 && (own.test == before.test && same_drive && are_near(check, other, NEAR)
@@ -409,7 +420,7 @@ impl StudyOutcome {
         let ends = self.figures_of(role).filter_map(|check| self.interval(&check.figure));
         let widths: Vec<f64> =
             ends.map(|(low, high)| high / low).filter(|width| !width.is_nan()).collect();
-        (!widths.is_empty()).then(|| Statistic::of(&widths, AverageMethod::Median).value)
+        (!widths.is_empty()).then(|| Statistic::from_values(&widths, AverageMethod::Median).value)
     }
 
     /// Returns the 80% interval of the simulated value of a figure, in its unit, if there is one.

@@ -57,7 +57,7 @@ fn figure(
 fn outcome(figures: Vec<PublishedFigure>) -> StudyOutcome {
     let (workload, result) = result();
     let check = |figure: PublishedFigure| {
-        let simulated = figure.metric.of(&result);
+        let simulated = figure.metric.value_in(&result);
         FigureCheck::new(figure, simulated)
     };
     let figures = figures.into_iter().map(check).collect();

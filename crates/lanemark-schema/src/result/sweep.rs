@@ -106,13 +106,14 @@ mod outcome {
 impl DirectionFigures {
     /// Returns the figures of one direction of `samples`, averaged by `average`; `None` if the samples do not contain
     /// requests in that direction.
-    pub fn of<'s>(
+    pub fn from_samples<'s>(
         samples: &'s [Sample],
         direction: impl Fn(&'s Sample) -> Option<&'s DirectionResult>,
         average: AverageMethod,
     ) -> Option<Self> {
         let mut latency = LatencyHistogram::new();
-        let (mut rates, mut means) = (Vec::new(), Vec::new());
+        let mut rates = Vec::new();
+        let mut means = Vec::new();
         for sample in samples {
             let seconds = sample.elapsed.as_seconds();
             let own = direction(sample).filter(|own| own.latency.count() > 0);
@@ -127,7 +128,7 @@ impl DirectionFigures {
                 means.push(own.latency.mean_ns() / 1e3);
             }
         }
-        let statistic_over = |values: &[f64]| Statistic::of(values, average).value;
+        let statistic_over = |values: &[f64]| Statistic::from_values(values, average).value;
         let rate =
             |of: fn(&(f64, f64)) -> f64| statistic_over(&rates.iter().map(of).collect::<Vec<_>>());
         let us = |ns: u64| ns as f64 / 1e3;
@@ -184,7 +185,8 @@ mod tests {
     #[test]
     fn figures_of_a_direction_are_means_over_repeats_in_microseconds() {
         let sample = |count: u64, latency_ns: u64| {
-            let (bins, mean_ns) = ([(latency_ns, count)], latency_ns as f64);
+            let bins = [(latency_ns, count)];
+            let mean_ns = latency_ns as f64;
             let latency = LatencyHistogram::from_bins(bins, mean_ns, latency_ns, latency_ns);
             let bytes = Bytes(4096 * count);
             let reads = Some(DirectionResult { bytes, latency });
@@ -192,11 +194,16 @@ mod tests {
         };
         let samples = [sample(200, 100_000), sample(600, 300_000)];
         let reads =
-            DirectionFigures::of(&samples, |one| one.reads.as_ref(), AverageMethod::Mean).unwrap();
+            DirectionFigures::from_samples(&samples, |one| one.reads.as_ref(), AverageMethod::Mean)
+                .unwrap();
         assert_eq!((reads.iops, reads.bytes_per_second), (200.0, 200.0 * 4096.0));
         assert_eq!((reads.latency_mean_us, reads.latency_max_us), (200.0, Some(300.0)));
         assert_eq!(
-            DirectionFigures::of(&samples, |one| one.writes.as_ref(), AverageMethod::Mean),
+            DirectionFigures::from_samples(
+                &samples,
+                |one| one.writes.as_ref(),
+                AverageMethod::Mean
+            ),
             None
         );
     }

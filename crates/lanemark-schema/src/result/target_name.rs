@@ -51,7 +51,8 @@ impl Inspection {
             Some(target) => device_named(target)?,
             None => self.devices.first().filter(|_| self.devices.len() == 1)?,
         };
-        let (mut open, mut seen): (Vec<&InspectedDevice>, Vec<&str>) = (vec![first], Vec::new());
+        let mut open: Vec<&InspectedDevice> = vec![first];
+        let mut seen: Vec<&str> = Vec::new();
         let mut counts: Vec<(String, usize)> = Vec::new();
         while let Some(device) = open.pop() {
             if seen.contains(&device.name.as_str()) {

@@ -154,7 +154,7 @@ pub struct DeviceRates {
 
 impl TransactionFigures {
     /// Returns a sum over the sample divided by the number of transactions.
-    pub fn each(&self, sum: f64) -> Option<f64> {
+    pub fn per_transaction(&self, sum: f64) -> Option<f64> {
         (self.count > 0).then(|| sum / self.count as f64)
     }
 
@@ -174,7 +174,7 @@ impl TransactionFigures {
         let time = self.processor_time.as_ref()?;
         let known = time.server_s.is_some() || time.driver_s.is_some();
         known.then_some(())?;
-        self.each(1e6 * (time.server_s.unwrap_or(0.0) + time.driver_s.unwrap_or(0.0)))
+        self.per_transaction(1e6 * (time.server_s.unwrap_or(0.0) + time.driver_s.unwrap_or(0.0)))
     }
 }
 
@@ -208,14 +208,17 @@ mod tests {
     #[test]
     fn figures_of_each_transaction_are_absent_without_transactions() {
         let none = TransactionFigures::default();
-        assert_eq!((none.each(5.0), none.response_ms(), none.count_differs()), (None, None, None));
+        assert_eq!(
+            (none.per_transaction(5.0), none.response_ms(), none.count_differs()),
+            (None, None, None)
+        );
         let counted = TransactionFigures {
             count: 4,
             per_minute: 100.0,
             counted_per_minute: Some(103.0),
             ..TransactionFigures::default()
         };
-        assert_eq!(counted.each(6.0), Some(1.5));
+        assert_eq!(counted.per_transaction(6.0), Some(1.5));
         assert!(counted.count_differs().is_some_and(|share| (share - 0.03).abs() < 1e-12));
     }
 }

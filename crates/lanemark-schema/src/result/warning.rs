@@ -392,7 +392,29 @@ impl Warning {
             | Self::NotStated { test, .. }
             | Self::Unfinished { test, .. }
             | Self::Late { test, .. } => Some(test),
-            _ => None,
+            Self::PageCache { .. }
+            | Self::NotRegistered { .. }
+            | Self::FewRepeats { .. }
+            | Self::Interrupted
+            | Self::TrainedDown { .. }
+            | Self::TimesBackward { .. }
+            | Self::HeldBack { .. }
+            | Self::Wrapped { .. }
+            | Self::EmptyRequests { .. }
+            | Self::PathFails { .. }
+            | Self::FromPercentiles { .. }
+            | Self::RatesOnly { .. }
+            | Self::BestOfRuns { .. }
+            | Self::Imported { .. }
+            | Self::Holes { .. }
+            | Self::NothingRequested
+            | Self::Compresses { .. }
+            | Self::CacheBelow { .. }
+            | Self::Fresh { .. }
+            | Self::Throttled { .. }
+            | Self::ClockDrift { .. }
+            | Self::CacheNotModelled { .. }
+            | Self::NoCollection { .. } => None,
         }
     }
 

@@ -99,7 +99,7 @@ pub enum PathSection {
 
 impl PathSection {
     /// Returns the part that contains the hop `id`.
-    pub fn of(id: HopId) -> Self {
+    pub fn from_hop(id: HopId) -> Self {
         match id {
             HopId::Unsubmitted | HopId::Cpu | HopId::Protocol => Self::Host,
             HopId::Link(_) | HopId::SecondLink(_) => Self::Link,
@@ -115,15 +115,16 @@ impl PathSection {
 
 impl WhatIfFigures {
     /// Returns the figures of a result.
-    pub fn of(result: &TestResult) -> Self {
+    pub fn from_result(result: &TestResult) -> Self {
         let path = result.samples.first().and_then(|sample| sample.path.as_ref());
         let busiest =
             path.and_then(|path| path.busiest_hop()).map(|hop| (hop.name.clone(), hop.utilisation));
         let full = |busy: f64| busy >= FULL;
         let limit = path.and_then(|path| path.busiest_hop());
-        let limit = limit.filter(|hop| full(hop.utilisation)).map(|hop| PathSection::of(hop.id));
+        let limit =
+            limit.filter(|hop| full(hop.utilisation)).map(|hop| PathSection::from_hop(hop.id));
         let hops = path.map_or(&[][..], |path| &path.hops);
-        let links = hops.iter().filter(|hop| PathSection::of(hop.id) == PathSection::Link);
+        let links = hops.iter().filter(|hop| PathSection::from_hop(hop.id) == PathSection::Link);
         let carried = links.filter_map(|hop| Some(hop.ceiling?.0 as f64));
         let latency = result.latency();
         let percentile = |at: f64| latency.percentile_ns(at).map(|ns| ns as f64);
@@ -137,7 +138,7 @@ impl WhatIfFigures {
             latency_p99_ns: percentile(99.0),
             latency_p999_ns: percentile(99.9),
             busiest,
-            path: PathLimit::of(result),
+            path: PathLimit::from_result(result),
             credits: result.samples.first().map_or_else(Vec::new, |one| one.credits.clone()),
         }
     }

@@ -25,7 +25,6 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Picoseconds in one second.
 const PICOSECONDS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// A point in simulated time, in picoseconds since the start of a run.

@@ -34,7 +34,6 @@ impl Watts {
         Self(milliwatts * 1_000)
     }
 
-    /// Returns the microwatts, exactly.
     pub(crate) const fn microwatts(self) -> u64 {
         self.0
     }
@@ -136,7 +135,8 @@ mod tests {
 
     #[test]
     fn powers_and_energies_add_up() {
-        let (one, two) = (Watts::from_milliwatts(700), Watts::from_milliwatts(1_400));
+        let one = Watts::from_milliwatts(700);
+        let two = Watts::from_milliwatts(1_400);
         assert_eq!(one + two, Watts::from_milliwatts(2_100));
         let second = Duration::from_seconds(1);
         let mut sum = one * second + two * second;

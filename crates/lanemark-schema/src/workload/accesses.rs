@@ -66,12 +66,12 @@ impl Accesses {
     /// Creates the stream of thread `key.thread` of `test`, which must have passed [`Test::check`]. Returns `None` if
     /// the test does not draw its requests.
     pub fn new(test: &Test, key: StreamKey) -> Option<Self> {
-        Some(Self::of(test, test.requests()?, key))
+        Some(Self::for_thread(test, test.requests()?, key))
     }
 
     /// Creates the stream of thread `key.thread` for the `requests` of `test`.
-    pub fn of(test: &Test, requests: &SyntheticRequests, key: StreamKey) -> Self {
-        let ThreadRegion { start, step, rule } = ThreadRegion::of(test, requests, key);
+    pub fn for_thread(test: &Test, requests: &SyntheticRequests, key: StreamKey) -> Self {
+        let ThreadRegion { start, step, rule } = ThreadRegion::for_thread(test, requests, key);
         Self {
             rng: Rng::new(key),
             rule,
@@ -241,7 +241,8 @@ mod tests {
             .with(|requests| requests.pattern = Pattern::Shuffled);
         let mut stream = Accesses::new(&test, key()).unwrap();
         let mut pass = || (0..1000).map(|_| stream.next_access().offset.get()).collect::<Vec<_>>();
-        let (first, second) = (pass(), pass());
+        let first = pass();
+        let second = pass();
         assert_ne!(first, second);
         for mut addresses in [first, second] {
             addresses.sort_unstable();
@@ -259,7 +260,8 @@ mod tests {
         });
         assert_eq!((test.check(), test.block_mean()), (Ok(()), 7168.0));
         let mut stream = Accesses::new(&test, key()).unwrap();
-        let (mut at, mut small) = (0, 0);
+        let mut at = 0;
+        let mut small = 0;
         for _ in 0..10_000 {
             let access = stream.next_access();
             assert_eq!(access.offset.get(), at);
@@ -281,7 +283,9 @@ mod tests {
             requests.read_share = Ratio::ZERO;
         });
         let mut stream = Accesses::new(&test, key()).unwrap();
-        let (mut writes, mut trims, mut flushes) = (0u32, 0u32, 0u32);
+        let mut writes = 0u32;
+        let mut trims = 0u32;
+        let mut flushes = 0u32;
         for _ in 0..10_000 {
             match stream.next_access().operation {
                 Operation::Write => writes += 1,

@@ -64,19 +64,21 @@ pub(super) enum AddressRule {
 }
 
 impl ThreadRegion {
-    pub(super) fn of(test: &Test, requests: &SyntheticRequests, key: StreamKey) -> Self {
+    pub(super) fn for_thread(test: &Test, requests: &SyntheticRequests, key: StreamKey) -> Self {
         let threads = u64::from(test.threads);
         let step = requests.step(test.block);
         let span = test.span.get();
         let several = !requests.mix.sizes.is_empty();
         // A position may contain a whole block only if the block ends inside the span.
-        let count = match requests.is_in_order() {
-            true => span / step / threads,
-            false => (span - test.block.get()) / step + 1,
+        let count = if requests.is_in_order() {
+            span / step / threads
+        } else {
+            (span - test.block.get()) / step + 1
         };
-        let start = match requests.is_in_order() {
-            true => test.offset.get() + u64::from(key.thread) * count * step,
-            false => test.offset.get(),
+        let start = if requests.is_in_order() {
+            test.offset.get() + u64::from(key.thread) * count * step
+        } else {
+            test.offset.get()
         };
         let mut step_taken = step;
         let rule = match &requests.pattern {
@@ -119,7 +121,8 @@ fn parts(zones: &[PatternZone], count: u64) -> Box<[(f64, u64, u64)]> {
     // A boundary that equals a position except for rounding is treated as that position. Otherwise a zone would lose
     // its first position.
     let boundary = |span: f64| (span / spans * (1.0 + 1e-12) * count as f64) as u64;
-    let (mut share, mut span) = (0.0, 0.0);
+    let mut share = 0.0;
+    let mut span = 0.0;
     let zone_part = |zone: &PatternZone| {
         let first = boundary(span).min(count - 1);
         share += zone.share.get() / shares;
@@ -209,7 +212,8 @@ fn permuted(index: u64, count: u64, key: u64) -> u64 {
     let mask = (1u64 << half) - 1;
     let mut address = index;
     loop {
-        let (mut left, mut right) = (address >> half, address & mask);
+        let mut left = address >> half;
+        let mut right = address & mask;
         for round in 0..4u32 {
             let mixed = (right ^ key.rotate_left(16 * round)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -6,8 +6,11 @@ use crate::workload::{Accesses, RequestMix, SizeShare};
 
 /// Returns the positions of the first `count` 4 KiB requests over `positions`.
 fn draw_positions(pattern: Pattern, positions: u64, count: usize) -> Vec<u64> {
-    let (span, volume) = (Bytes(4096 * positions), Some(Bytes::mebi(1)));
-    let test = Test { span, volume, ..Test::of_blocks(Bytes::kibi(4)) };
+    let test = Test {
+        span: Bytes(4096 * positions),
+        volume: Some(Bytes::mebi(1)),
+        ..Test::of_blocks(Bytes::kibi(4))
+    };
     let test = test.with(|requests| requests.pattern = pattern);
     test.check().unwrap();
     let mut stream = Accesses::new(&test, StreamKey::from_seed(positions)).unwrap();
@@ -84,10 +87,12 @@ fn sequential_requests_of_several_sizes_use_the_last_place_and_no_more() {
         let mut stream = Accesses::new(&test, StreamKey::from_seed(positions)).unwrap();
         // Whole blocks of the maximum size fit the span.
         let end = test.span.get() / 8192 * 8192;
-        let (mut at, mut reached) = (0, 0);
+        let mut at = 0;
+        let mut reached = 0;
         for _ in 0..1000 {
             let access = stream.next_access();
-            let (offset, length) = (access.offset.get(), access.length.get());
+            let offset = access.offset.get();
+            let length = access.length.get();
             // The next access begins at the end of the previous access, or at zero if the maximum size no longer fits.
             let wanted = if at + 8192 > end { 0 } else { at };
             assert_eq!(offset, wanted, "{positions} positions");

@@ -169,7 +169,8 @@ impl PageClassInput {
         if self.changed == 0.0 {
             return PageClassWrites::default();
         }
-        let (visits, missed) = (self.page_visits(), self.missed(stay));
+        let visits = self.page_visits();
+        let missed = self.missed(stay);
         let at = |cleaning: f64| {
             let rate = visits + cleaning;
             let again = visits / rate * -libm::expm1(-rate * stay);
@@ -178,16 +179,18 @@ impl PageClassInput {
             let unchanged_in_stay = libm::exp(-visits * self.changed * stay);
             let held_before = if missed < 1.0 { changed / (1.0 - missed) } else { 0.0 };
             let beside = (1.0 - unchanged_in_stay) + (unchanged_in_stay - missed) * held_before;
-            let writes = match missed > 0.0 {
-                true => visits * missed * after_visit * libm::exp(-cleaning * stay),
-                false => 0.0,
+            let writes = if missed > 0.0 {
+                visits * missed * after_visit * libm::exp(-cleaning * stay)
+            } else {
+                0.0
             };
             (writes, changed, beside)
         };
         let mut cleaning = 0.0;
         if pages_max > 1 && missed > 0.0 && self.changed > 0.0 {
             // Above that rate, no page stays changed from one visit to the next.
-            let (mut low, mut high) = (0.0, visits * 1000.0);
+            let mut low = 0.0;
+            let mut high = visits * 1000.0;
             for _ in 0..60 {
                 cleaning = f64::midpoint(low, high);
                 let (writes, changed, beside) = at(cleaning);
@@ -231,7 +234,8 @@ impl PageClassInput {
 /// Returns the mean number of pages in a run that extends from one page in both directions, up to `pages_max`. Each
 /// next page belongs to the run with probability `next`.
 fn run_both_sides(next: f64, pages_max: u32) -> f64 {
-    let (mut pages, mut reached) = (1.0, 1.0);
+    let mut pages = 1.0;
+    let mut reached = 1.0;
     for further in 1..pages_max {
         reached *= next;
         // The probability that both sides together extend to this length.
@@ -253,7 +257,8 @@ fn mean_residence(kinds: &[PageClassInput], room: f64) -> f64 {
     if all <= room {
         return f64::INFINITY;
     }
-    let (mut low, mut high) = (0.0, 1.0);
+    let mut low = 0.0;
+    let mut high = 1.0;
     while pages_held(high) < room {
         high *= 2.0;
     }
@@ -319,8 +324,11 @@ mod tests {
     fn count(kinds: &[(u64, u32, f64)], room: usize, pages_max: u64) -> (f64, f64, f64) {
         let mut rng = Rng::new(StreamKey::from_seed(3));
         let mut buffer = Buffer::default();
-        let (mut visits, mut reads, mut writes, mut pages, mut counted) =
-            (0u64, 0u64, 0u64, 0u64, 0u64);
+        let mut visits = 0u64;
+        let mut reads = 0u64;
+        let mut writes = 0u64;
+        let mut pages = 0u64;
+        let mut counted = 0u64;
         for transaction in 0..60_000 {
             let counts = u64::from(transaction > 20_000);
             counted += counts;
@@ -427,7 +435,8 @@ mod tests {
         // checkpoint.
         let law = own.buffer_use(Bytes::kibi(8), 700.0);
         let mut rng = Rng::new(StreamKey::from_seed(3));
-        let (mut writes, mut pages) = (0, 0);
+        let mut writes = 0;
+        let mut pages = 0;
         for _checkpoint in 0..300 {
             let mut changed = [false; 1024];
             for _ in 0..1050 {

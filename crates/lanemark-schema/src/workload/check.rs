@@ -188,12 +188,12 @@ impl SyntheticRequests {
                 let bound = "above 0 and up to 1,000,000,000 a second".to_owned();
                 Err(TestError { field: "rate", value: rate_per_second.to_string(), bound })
             }
-            Load::Open { .. } if self.think > Duration::ZERO => {
-                let (value, bound) =
-                    (self.think.to_string(), "not together with `rate`".to_owned());
-                Err(TestError { field: "think", value, bound })
-            }
-            _ => Ok(()),
+            Load::Open { .. } if self.think > Duration::ZERO => Err(TestError {
+                field: "think",
+                value: self.think.to_string(),
+                bound: "not together with `rate`".to_owned(),
+            }),
+            Load::Closed | Load::Open { .. } => Ok(()),
         }
     }
 }
@@ -221,7 +221,15 @@ impl Pattern {
             {
                 fail("zones", format!("{} zones", zones.len()), "up to 64 with shares above 0%")
             }
-            _ => Ok(()),
+            Self::Sequential
+            | Self::Backward
+            | Self::Uniform
+            | Self::Shuffled
+            | Self::Pareto { .. }
+            | Self::Normal { .. }
+            | Self::Zones { .. }
+            | Self::Zipf { .. }
+            | Self::HotCold { .. } => Ok(()),
         }
     }
 }
@@ -269,7 +277,8 @@ mod tests {
             sizes.iter().map(|&(block, share)| SizeShare { block: Bytes(block), share }).collect();
         let largest = sizes.iter().map(|size| size.block).max().unwrap_or(Bytes::kibi(4));
         let whole = largest.get().div_ceil(SECTOR.get()).max(1) * SECTOR.get();
-        let (block, span) = (Bytes(whole).min(BLOCK.max), Bytes(1 << 32));
+        let block = Bytes(whole).min(BLOCK.max);
+        let span = Bytes(1 << 32);
         let test = Test { span, volume: Some(span), ..Test::of_blocks(block) };
         test.with(|requests| {
             requests.alignment = SECTOR;

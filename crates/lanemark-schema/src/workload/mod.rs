@@ -197,18 +197,12 @@ pub struct Test {
 impl Test {
     /// Returns the drawn requests of the test, or `None` if the test does not draw its requests.
     pub fn requests(&self) -> Option<&SyntheticRequests> {
-        match &self.asks {
-            LoadKind::Requests(requests) => Some(requests),
-            _ => None,
-        }
+        if let LoadKind::Requests(requests) = &self.asks { Some(requests) } else { None }
     }
 
     /// Returns the drawn requests of the test for modification.
     pub fn requests_mut(&mut self) -> Option<&mut SyntheticRequests> {
-        match &mut self.asks {
-            LoadKind::Requests(requests) => Some(requests),
-            _ => None,
-        }
+        if let LoadKind::Requests(requests) = &mut self.asks { Some(requests) } else { None }
     }
 
     /// Returns the test with changed requests. A test without drawn requests stays unchanged.
@@ -252,27 +246,26 @@ impl Test {
 
     /// Returns the order of the requests' positions, if the test draws them and states the order.
     pub fn pattern(&self) -> Option<&Pattern> {
-        match &self.asks {
-            LoadKind::PartlyStated(stated) => stated.pattern.as_ref(),
-            _ => self.requests().map(|requests| &requests.pattern),
+        if let LoadKind::PartlyStated(stated) = &self.asks {
+            stated.pattern.as_ref()
+        } else {
+            self.requests().map(|requests| &requests.pattern)
         }
     }
 
     /// Returns the number of requests outstanding per thread; `None` if the source of a result does not state it.
     pub fn stated_queue_depth(&self) -> Option<u32> {
-        match &self.asks {
-            LoadKind::PartlyStated(stated) => stated.queue_depth,
-            _ => Some(self.queue_depth()),
+        if let LoadKind::PartlyStated(stated) = &self.asks {
+            stated.queue_depth
+        } else {
+            Some(self.queue_depth())
         }
     }
 
     /// Returns the settings that the source of a result does not state, each with the option of `lanemark import` that
     /// supplies it.
     pub fn unstated(&self) -> Vec<(&'static str, &'static str)> {
-        match &self.asks {
-            LoadKind::PartlyStated(stated) => stated.missing(),
-            _ => Vec::new(),
-        }
+        if let LoadKind::PartlyStated(stated) = &self.asks { stated.missing() } else { Vec::new() }
     }
 
     /// Returns the requests in addition to reads and writes of one size; empty if the test does not draw its requests.

@@ -81,7 +81,8 @@ fn touched_pages(sizes: &[SizeShare], step: u64, first: u64) -> Vec<SizeShare> {
             Bytes(end.next_multiple_of(PAGE.get()))
         };
         for index in 0..positions {
-            let (block, share) = (whole_pages(index), size.share / positions as f64);
+            let block = whole_pages(index);
+            let share = size.share / positions as f64;
             match found.iter_mut().find(|known| known.block == block) {
                 Some(known) => known.share += share,
                 None => found.push(SizeShare { block, share }),

@@ -57,9 +57,10 @@ impl SyntheticRequests {
     /// Returns the distance between the possible addresses of requests of size `block`: sequential blocks begin at the
     /// next multiple of the alignment, and other blocks at any multiple.
     pub(crate) fn step(&self, block: Bytes) -> u64 {
-        match self.is_in_order() {
-            true => block.get().next_multiple_of(self.alignment.get()),
-            false => self.alignment.get(),
+        if self.is_in_order() {
+            block.get().next_multiple_of(self.alignment.get())
+        } else {
+            self.alignment.get()
         }
     }
 }

@@ -13,7 +13,6 @@ use super::{
 };
 use crate::units::{Bytes, Duration, Ratio};
 
-/// The table of a test.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Test")]
 pub(super) struct SavedTest {
@@ -134,9 +133,16 @@ impl TryFrom<SavedTest> for Test {
         let stated_depth = queue_depth;
         let queue_depth = queue_depth.unwrap_or(1);
         let requests = |pattern, load| {
-            let (think, mix) = (saved.think_ns, saved.mix);
-            SyntheticRequests { pattern, read_share, queue_depth, alignment, think, mix, load }
-                .into()
+            SyntheticRequests {
+                pattern,
+                read_share,
+                queue_depth,
+                alignment,
+                think: saved.think_ns,
+                mix: saved.mix,
+                load,
+            }
+            .into()
         };
         let trace = |error: &str| TestError {
             field: "pattern",
@@ -185,8 +191,10 @@ impl TryFrom<SavedTest> for Test {
 
 impl From<Test> for SavedTest {
     fn from(test: Test) -> Self {
-        let (read_share, queue_depth) = (test.read_share(), test.stated_queue_depth());
-        let (alignment_bytes, think_ns) = (test.alignment(), test.think());
+        let read_share = test.read_share();
+        let queue_depth = test.stated_queue_depth();
+        let alignment_bytes = test.alignment();
+        let think_ns = test.think();
         let (pattern, mix, load) = match test.asks {
             LoadKind::Requests(SyntheticRequests { pattern, mix, load, .. }) => {
                 (pattern.into(), mix, load.into())
@@ -256,8 +264,11 @@ mod tests {
     }
 
     fn trace() -> LoadKind {
-        let (read_share, alignment) = (Ratio::new(0.25).unwrap(), Bytes(512));
-        LoadKind::Trace(TraceSummary { read_share, queue_depth: 7, alignment })
+        LoadKind::Trace(TraceSummary {
+            read_share: Ratio::new(0.25).unwrap(),
+            queue_depth: 7,
+            alignment: Bytes(512),
+        })
     }
 
     fn patterns() -> Vec<Pattern> {

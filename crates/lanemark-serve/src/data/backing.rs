@@ -30,7 +30,6 @@ use super::journal::ModifiedTime;
 /// Maximum number of bytes that are written or copied at once.
 const PIECE: u64 = 1 << 20;
 
-/// The bytes of an export.
 #[derive(Debug)]
 pub(crate) struct ExportBytes {
     own: File,
@@ -54,7 +53,6 @@ struct MappedImage {
     storing: Mutex<()>,
 }
 
-/// A change of a range.
 #[derive(Clone, Copy, Debug)]
 enum RangeChange<'b> {
     /// The range receives these bytes.
@@ -133,7 +131,7 @@ impl ExportBytes {
     /// Stores the data with its attributes, and returns when it was last modified.
     pub(super) fn modified_time(&self) -> io::Result<ModifiedTime> {
         self.own.sync_all()?;
-        Ok(ModifiedTime::of(&self.own.metadata()?))
+        Ok(ModifiedTime::from_metadata(&self.own.metadata()?))
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -156,13 +154,15 @@ impl ExportBytes {
             return self.own.read_exact_at(bytes, offset);
         };
         let map = over.map.read().unwrap_or_else(PoisonError::into_inner);
-        let (mut at, mut rest) = (offset, bytes);
+        let mut at = offset;
+        let mut rest = bytes;
         while !rest.is_empty() {
             let (length, is_written) = map.run(at, rest.len() as u64);
             let (piece, after) = rest.split_at_mut(length as usize);
-            match is_written {
-                true => self.own.read_exact_at(piece, at)?,
-                false => over.read_image(at, piece)?,
+            if is_written {
+                self.own.read_exact_at(piece, at)?;
+            } else {
+                over.read_image(at, piece)?;
             }
             (at, rest) = (at + length, after);
         }
@@ -177,11 +177,10 @@ impl ExportBytes {
         if !self.is_cut.load(Ordering::Relaxed) && self.own.metadata()?.len() != self.size {
             self.is_cut.store(true, Ordering::Relaxed);
         }
-        match self.is_cut.load(Ordering::Relaxed) {
-            true => {
-                Err(io::Error::other("another program has changed the length of the data file"))
-            }
-            false => Ok(()),
+        if self.is_cut.load(Ordering::Relaxed) {
+            Err(io::Error::other("another program has changed the length of the data file"))
+        } else {
+            Ok(())
         }
     }
 
@@ -213,16 +212,14 @@ impl ExportBytes {
     }
 
     fn zero_own(&self, offset: u64, length: u64, hole: bool) -> io::Result<()> {
-        let mode = match hole {
-            true => FallocateFlags::PUNCH_HOLE,
-            false => FallocateFlags::ZERO_RANGE,
-        };
+        let mode = if hole { FallocateFlags::PUNCH_HOLE } else { FallocateFlags::ZERO_RANGE };
         match fallocate(&self.own, mode | FallocateFlags::KEEP_SIZE, offset, length) {
             Ok(()) => Ok(()),
             // Memory and some file systems do not support all of these operations.
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
                 let zeroes = vec![0; PIECE.min(length) as usize];
-                let (mut at, end) = (offset, offset + length);
+                let mut at = offset;
+                let end = offset + length;
                 while at < end {
                     let piece = PIECE.min(end - at);
                     self.own.write_all_at(&zeroes[..piece as usize], at)?;
@@ -291,9 +288,10 @@ impl ExportBytes {
                 continue;
             }
             let mut content = vec![0; (block_end - start) as usize];
-            match map.is_own(block) {
-                true => self.own.read_exact_at(&mut content, start)?,
-                false => over.read_image(start, &mut content)?,
+            if map.is_own(block) {
+                self.own.read_exact_at(&mut content, start)?;
+            } else {
+                over.read_image(start, &mut content)?;
             }
             let from = offset.max(start);
             let to = end.min(block_end);
@@ -336,7 +334,8 @@ impl ExportBytes {
 
     /// Returns one to `most` ranges, from `offset` onward, that cover up to `length` bytes.
     pub(crate) fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<ExportRange> {
-        let (mut at, end) = (offset, offset + length);
+        let mut at = offset;
+        let end = offset + length;
         let mut found: Vec<ExportRange> = Vec::new();
         while at < end {
             let (length, hole) = self.stretch(at, end);
@@ -355,10 +354,12 @@ impl ExportBytes {
         let Some(over) = &self.over else { return stretch_of(&self.own, at, end) };
         let map = over.map.read().unwrap_or_else(PoisonError::into_inner);
         let (length, is_written) = map.run(at, end - at);
-        match is_written {
-            true => stretch_of(&self.own, at, at + length),
-            false if at >= over.image_size => (length, true),
-            false => stretch_of(&over.image, at, (at + length).min(over.image_size)),
+        if is_written {
+            stretch_of(&self.own, at, at + length)
+        } else if at >= over.image_size {
+            (length, true)
+        } else {
+            stretch_of(&over.image, at, (at + length).min(over.image_size))
         }
     }
 }

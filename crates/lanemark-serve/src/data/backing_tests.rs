@@ -174,9 +174,10 @@ impl Files {
         for (which, file) in [&self.own, &self.map].into_iter().enumerate() {
             let length = file.metadata().unwrap().len() as usize;
             for start in (0..length).step_by(512) {
-                let moment = match which == 0 && is_data_stored {
-                    true => history.len() - 1,
-                    false => random.below(history.len() as u64) as usize,
+                let moment = if which == 0 && is_data_stored {
+                    history.len() - 1
+                } else {
+                    random.below(history.len() as u64) as usize
                 };
                 let sector = &history[moment][which][start..length.min(start + 512)];
                 file.write_all_at(sector, start as u64).unwrap();

@@ -29,7 +29,6 @@ use std::os::unix::fs::FileExt;
 
 use super::holes::stretch_of;
 
-/// Block size of the map.
 pub(super) const BLOCK: u64 = 4096;
 /// The first bytes of a map file, which precede the length of the export.
 pub(super) const MAP_MARK: &str = "lanemark-serve-map 1 ";
@@ -50,7 +49,6 @@ pub(super) struct BlockMap {
     stored: Option<StoredMap>,
 }
 
-/// The stored part of a map.
 #[derive(Debug)]
 struct StoredMap {
     file: File,

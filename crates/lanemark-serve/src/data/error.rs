@@ -9,7 +9,6 @@ pub enum DataError {
     /// A target that is rejected so that no data is lost.
     #[error("{}: {why}", path.display())]
     Refused {
-        /// The file.
         path: PathBuf,
         /// Reason for the rejection.
         why: String,
@@ -19,7 +18,6 @@ pub enum DataError {
     /// A file that does not match the request.
     #[error("{}: {why}", path.display())]
     Misfit {
-        /// The file.
         path: PathBuf,
         /// Reason why the file does not match.
         why: String,
@@ -27,9 +25,7 @@ pub enum DataError {
     /// A file that cannot be opened, read or written.
     #[error("{}: can't be {action}: {source}", path.display())]
     System {
-        /// The file.
         path: PathBuf,
-        /// Action that failed.
         action: &'static str,
         /// The kernel's error.
         source: io::Error,

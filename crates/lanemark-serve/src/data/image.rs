@@ -40,20 +40,17 @@ const MBR_ENTRIES: u64 = 4;
 /// Length of an entry of a master boot record.
 const MBR_ENTRY: usize = 16;
 
-/// The content of a disk image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageContent {
     /// An image in this format, which must be converted.
     Container(&'static str),
     /// A file system, by the kernel's name.
     FileSystem(&'static str),
-    /// A table of partitions.
     Partitions(PartitionTable),
     /// Raw data without a known magic number.
     Unknown,
 }
 
-/// A table of partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionTable {
     /// `GPT` or `MBR`.
@@ -62,7 +59,6 @@ pub struct PartitionTable {
     pub first: Option<Partition>,
 }
 
-/// A partition of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
     /// Offset of the first byte.
@@ -77,7 +73,7 @@ impl ImageContent {
     ///
     /// # Errors
     /// Returns the error of `read`.
-    pub fn of(
+    pub fn recognise(
         length: u64,
         mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
     ) -> io::Result<Self> {
@@ -160,15 +156,17 @@ impl ImageBytes<'_> {
     /// Returns the first partition of a GPT (UEFI specification 2.10, 5.3).
     fn first_of_gpt(&mut self, sector: u64) -> io::Result<Option<Partition>> {
         let Some(header) = self.bytes::<GPT_HEADER>(sector)? else { return Ok(None) };
-        let (table, count, size) =
-            (read_u64(&header, 72), read_u32(&header, 80), read_u32(&header, 84));
+        let table = read_u64(&header, 72);
+        let count = read_u32(&header, 80);
+        let size = read_u32(&header, 84);
         for number in 0..u64::from(count.min(GPT_ENTRIES_MAX)) {
             let at = table.checked_mul(sector);
             let at = at.and_then(|at| at.checked_add(number * u64::from(size)));
             let entry = at.map(|at| self.bytes::<GPT_ENTRY>(at)).transpose()?.flatten();
             let Some(entry) = entry else { return Ok(None) };
             let is_used = entry.iter().take(16).any(|byte| *byte != 0);
-            let (first, last) = (read_u64(&entry, 32), read_u64(&entry, 40));
+            let first = read_u64(&entry, 32);
+            let last = read_u64(&entry, 40);
             let sectors = last.checked_sub(first).and_then(|more| more.checked_add(1));
             let found = sectors.and_then(|sectors| self.partition(first, sectors, sector));
             if is_used && found.is_some() {
@@ -192,7 +190,8 @@ impl ImageBytes<'_> {
             if entry == [0; MBR_ENTRY] {
                 continue;
             }
-            let (first, sectors) = (read_u32(&entry, 8), read_u32(&entry, 12));
+            let first = read_u32(&entry, 8);
+            let sectors = read_u32(&entry, 12);
             let partition = self.partition(first.into(), sectors.into(), 512);
             if !matches!(status, 0 | 0x80) || kind == 0 || partition.is_none() {
                 return Ok(None);
@@ -231,7 +230,7 @@ mod tests {
 
     /// Recognises an image that consists of the bytes of `image`, followed by zeros up to `length`.
     fn content(image: &[u8], length: u64) -> ImageContent {
-        ImageContent::of(length, |bytes, at| {
+        ImageContent::recognise(length, |bytes, at| {
             bytes.fill(0);
             let there = (length - at).min(bytes.len() as u64) as usize;
             read(image, &mut bytes[..there], at);
@@ -354,7 +353,7 @@ mod tests {
             image.truncate(random.below(image.len() as u64 + 1) as usize);
             let length = image.len() as u64 + random.below(2) * random.below(4 * MIB);
             let mut reads = 0;
-            let content = ImageContent::of(length, |bytes, at| {
+            let content = ImageContent::recognise(length, |bytes, at| {
                 reads += 1;
                 assert!(at + bytes.len() as u64 <= length);
                 Ok(read(&image, bytes, at))
@@ -366,7 +365,8 @@ mod tests {
             }
             assert!(reads < 160, "{reads} reads");
         }
-        let error = ImageContent::of(MIB, |_, _| Err(io::ErrorKind::Other.into())).unwrap_err();
+        let error =
+            ImageContent::recognise(MIB, |_, _| Err(io::ErrorKind::Other.into())).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Other);
     }
 }

@@ -32,7 +32,6 @@ pub(super) const JOURNAL_MAX: u64 = 1 << 20;
 /// Length that is reserved for the line of a clean shutdown.
 const CLOSED_MAX: u64 = 64;
 
-/// A journal that this server writes.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
@@ -40,7 +39,6 @@ pub(super) struct Journal {
     end: Mutex<u64>,
 }
 
-/// Content of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JournalContent {
     /// State that the last server left.
@@ -60,7 +58,6 @@ pub(super) struct JournalContent {
 pub(super) struct FileIdentity {
     /// Length in bytes.
     pub(super) length: u64,
-    /// Inode number.
     pub(super) inode: u64,
 }
 
@@ -72,7 +69,7 @@ pub(super) struct ModifiedTime {
 }
 
 impl ModifiedTime {
-    pub(super) fn of(file: &Metadata) -> Self {
+    pub(super) fn from_metadata(file: &Metadata) -> Self {
         Self { seconds: file.mtime(), nanoseconds: file.mtime_nsec() }
     }
 
@@ -112,7 +109,6 @@ impl FileIdentity {
     }
 }
 
-/// The state of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DataState {
     /// The server shut down cleanly.
@@ -193,7 +189,9 @@ pub(super) fn read(text: &str) -> Option<JournalContent> {
         match line.split_once(' ')? {
             ("over", image) => {
                 let mut parts = image.splitn(3, ' ');
-                let (length, inode, path) = (parts.next()?, parts.next()?, parts.next()?);
+                let length = parts.next()?;
+                let inode = parts.next()?;
+                let path = parts.next()?;
                 let extent =
                     FileIdentity { length: length.parse().ok()?, inode: inode.parse().ok()? };
                 over = Some(BackingImage { extent, modified: None, path: path.to_owned() });

@@ -42,7 +42,6 @@ use crate::engine::DataOwner;
 /// Number of a random stream that no thread of a run uses.
 const CUT_STREAM: u32 = 5 << 28;
 
-/// The data of an export.
 #[derive(Debug)]
 pub struct ExportData {
     backing: ExportBytes,

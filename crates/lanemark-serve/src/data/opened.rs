@@ -25,7 +25,6 @@ const JOURNAL: &str = ".lanemark";
 /// The location of the data, and the image under it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataPlan {
-    /// The location of the data.
     pub location: DataLocation,
     /// A read-only image that provides the content of unwritten blocks.
     pub over: Option<PathBuf>,
@@ -35,7 +34,6 @@ pub struct DataPlan {
     pub overwrite: Option<PathBuf>,
 }
 
-/// The location of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DataLocation {
     /// Memory, which is lost when the server ends.
@@ -44,10 +42,8 @@ pub enum DataLocation {
     File(PathBuf),
 }
 
-/// Data that is open.
 #[derive(Debug)]
 pub struct OpenedData {
-    /// The data.
     pub data: ExportData,
     /// Lines about the state that the last server left.
     pub notes: Vec<String>,
@@ -82,7 +78,8 @@ impl DataPlan {
     pub fn open(&self, cache: DriveCache, seed: u64) -> Result<OpenedData, DataError> {
         let image = self.over.as_deref().map(OpenImage::open).transpose()?;
         if let Some(image) = image.as_ref().filter(|image| image.length() > self.size) {
-            let (length, size) = (image.length(), self.size);
+            let length = image.length();
+            let size = self.size;
             let why = format!(
                 "the image has {length} bytes and is longer than the export, which has {size} bytes"
             );
@@ -223,7 +220,8 @@ impl DataPlan {
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
         let length = own.metadata().map_err(fail("examined"))?.len();
-        let (is_new, may_overwrite) = (made.is_made(path), self.may_overwrite(path));
+        let is_new = made.is_made(path);
+        let may_overwrite = self.may_overwrite(path);
         let journal = made.companion(&beside, journal::OURS)?;
         lock(&journal.file, FlockOperation::NonBlockingLockExclusive, &beside)?;
         let former = |file, content| Ok(PreviousState { journal: file, content, is_gone: false });
@@ -291,8 +289,9 @@ impl DataPlan {
                     .or_else(|| is_modified(content.modified, now.modified, "the image below it"))
             })
         });
-        let wrong = wrong
-            .or_else(|| is_modified(content.closed, Some(ModifiedTime::of(&there)), "the file"));
+        let wrong = wrong.or_else(|| {
+            is_modified(content.closed, Some(ModifiedTime::from_metadata(&there)), "the file")
+        });
         match wrong {
             None => Ok(()),
             Some(why) => Err(DataError::Refused {

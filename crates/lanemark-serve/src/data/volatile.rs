@@ -135,7 +135,8 @@ impl RevertibleWrites {
             };
             let fate = PowerCutFate::draw(random);
             let end = offset + before.len() as u64;
-            let (mut sectors_kept, mut sectors_lost) = (0, 0);
+            let mut sectors_kept = 0;
+            let mut sectors_lost = 0;
             let mut at = offset;
             while at < end {
                 let sector_end = ((at / SECTOR + 1) * SECTOR).min(end);
@@ -233,9 +234,11 @@ mod tests {
 
     impl Model {
         fn new(most: u64) -> Self {
-            let (disk, may) =
-                (vec![0; SECTORS as usize], vec![BTreeSet::from([0]); SECTORS as usize]);
-            Self { disk, may, cache: RevertibleWrites::new(most) }
+            Self {
+                disk: vec![0; SECTORS as usize],
+                may: vec![BTreeSet::from([0]); SECTORS as usize],
+                cache: RevertibleWrites::new(most),
+            }
         }
 
         fn write(&mut self, sector: u64, sectors: u64, value: u8) {

@@ -46,7 +46,6 @@ const SEEK_HOLE: i32 = 4;
 /// Thread number of the file's requests; the thread numbers of connections begin at 1.
 const THREAD: u32 = 0;
 
-/// The file of an export.
 pub(super) struct ServedFile {
     shared: Arc<ServerState>,
     around: Option<(Arc<Engine>, RequestContext)>,
@@ -76,7 +75,6 @@ enum FileReply {
     Done(ReplyEmpty),
 }
 
-/// The limit on outstanding requests.
 #[derive(Default)]
 struct OutstandingLimit {
     bytes: Mutex<u64>,
@@ -189,7 +187,8 @@ impl ServedFile {
             blksize: 4096,
             flags: 0,
         };
-        let (gate, helper) = (Arc::default(), HelperThread::start()?);
+        let gate = Arc::default();
+        let helper = HelperThread::start()?;
         let calls = shared.engine.as_ref().map(|engine| {
             Mutex::new(FuseCalls::new(Arc::clone(engine.clock()), Arc::clone(&shared.delivered)))
         });
@@ -339,9 +338,10 @@ impl Filesystem for ServedFile {
         reply: ReplyAttr,
     ) {
         let size = size.filter(|size| *size != self.attributes.size);
-        match is_refused(size, mode, uid, gid) {
-            true => reply.error(Errno::EPERM),
-            false => reply.attr(&FOR_GOOD, &self.attributes),
+        if is_refused(size, mode, uid, gid) {
+            reply.error(Errno::EPERM)
+        } else {
+            reply.attr(&FOR_GOOD, &self.attributes)
         }
     }
 
@@ -504,10 +504,11 @@ impl Filesystem for ServedFile {
             }
             at += stretch.length;
         }
-        match wanted_hole {
+        if wanted_hole {
             // The end of the file is a hole.
-            true => reply.offset(size as i64),
-            false => reply.error(Errno::ENXIO),
+            reply.offset(size as i64)
+        } else {
+            reply.error(Errno::ENXIO)
         }
     }
 

@@ -67,7 +67,6 @@ impl Mount {
         Ok((Self { session: Some(session), point, ended, undone }, note))
     }
 
-    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.point.path()
     }
@@ -153,7 +152,6 @@ impl Mounts {
         fuser::Session::from_fd(file, socket, SessionACL::All, Config::default())?.run()
     }
 
-    /// Returns the path of the file.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_ref().map(Mount::path)
     }

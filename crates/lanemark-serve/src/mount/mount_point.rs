@@ -25,19 +25,13 @@ pub enum MountError {
     /// The path has content that the mount would hide.
     #[error("{}: {reason}", path.display())]
     Refused {
-        /// The file.
         path: PathBuf,
         /// Description of the content.
         reason: String,
     },
     /// The kernel or the underlying file system returned an error.
     #[error("{}: {error}", path.display())]
-    System {
-        /// The file.
-        path: PathBuf,
-        /// The error.
-        error: io::Error,
-    },
+    System { path: PathBuf, error: io::Error },
 }
 
 impl MountError {
@@ -217,7 +211,8 @@ mod tests {
     fn the_empty_files_of_dead_servers_are_removed_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         // No process has this number: it is above the maximum of Linux.
-        let (dead, running) = (u32::MAX.to_string(), std::process::id().to_string());
+        let dead = u32::MAX.to_string();
+        let running = std::process::id().to_string();
         let path = |name: &str| folder.path().join(name);
         for name in [&dead, &running] {
             fs::write(path(name), "").unwrap();

@@ -16,7 +16,6 @@ use std::fmt;
 pub const PAYLOAD_MAX: u64 = 32 << 20;
 /// The minimum block size for a client that requests block sizes: one sector.
 pub const BLOCK_MIN: u32 = 512;
-/// The preferred block size.
 pub const BLOCK_PREFERRED: u32 = 4096;
 /// The number of the only metadata context, `base:allocation`.
 pub const CONTEXT: u32 = 1;
@@ -39,10 +38,8 @@ pub struct Export {
 /// The negotiated form of replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
 pub enum ReplyForm {
-    /// Simple replies.
     #[default]
     Simple,
-    /// Structured replies.
     Structured,
     /// Extended headers, also of requests.
     Extended,
@@ -51,7 +48,6 @@ pub enum ReplyForm {
 /// The result of the negotiation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NegotiatedExport {
-    /// The form of replies.
     pub replies: ReplyForm,
     /// Whether the client may query block status of `base:allocation`.
     pub has_context: bool,
@@ -69,7 +65,6 @@ pub enum NbdError {
     Io = 5,
     /// There is not enough memory.
     Memory = 12,
-    /// The request is invalid.
     Invalid = 22,
     /// There is no space, or a write extends past the end.
     NoSpace = 28,

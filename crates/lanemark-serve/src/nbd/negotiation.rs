@@ -15,7 +15,6 @@ const REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 const FIXED_NEWSTYLE: u16 = 1;
 /// Handshake flag: no zeroes follow the reply to `NBD_OPT_EXPORT_NAME`.
 const NO_ZEROES: u16 = 2;
-/// Length of a greeting.
 pub const GREETING: usize = 18;
 /// Length of an option's header.
 pub const HEADER: usize = 16;
@@ -67,7 +66,6 @@ const CAN_MULTI_CONN: u16 = 1 << 8;
 const SEND_CACHE: u16 = 1 << 10;
 const SEND_FAST_ZERO: u16 = 1 << 11;
 
-/// Returns the greeting of a server.
 pub fn greeting() -> [u8; GREETING] {
     let mut bytes = [0; GREETING];
     bytes[..8].copy_from_slice(&NBDMAGIC.to_be_bytes());
@@ -76,10 +74,8 @@ pub fn greeting() -> [u8; GREETING] {
     bytes
 }
 
-/// The header of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionHeader {
-    /// Number of the option.
     pub option: u32,
     /// Length of the option's data.
     pub length: u32,
@@ -90,7 +86,8 @@ impl OptionHeader {
     pub fn read(bytes: &[u8; HEADER]) -> Option<Self> {
         let mut fields = FieldReader(bytes);
         let magic = fields.u64()?;
-        let (option, length) = (fields.u32()?, fields.u32()?);
+        let option = fields.u32()?;
+        let length = fields.u32()?;
         (magic == IHAVEOPT).then_some(Self { option, length })
     }
 }
@@ -106,7 +103,6 @@ pub enum NegotiationStep {
     End,
 }
 
-/// A negotiation with one client.
 #[derive(Clone, Debug)]
 pub struct Negotiation<'e> {
     export: &'e Export,
@@ -132,7 +128,6 @@ impl<'e> Negotiation<'e> {
         refuse(answer, option, TOO_BIG, "the option is too long");
     }
 
-    /// Answers an option.
     pub fn answer(&mut self, option: u32, data: &[u8], answer: &mut Vec<u8>) -> NegotiationStep {
         match option {
             EXPORT_NAME => return self.export_name(data, answer),
@@ -324,8 +319,12 @@ mod tests {
     use super::*;
 
     fn export() -> Export {
-        let (name, description) = ("drive".to_owned(), "a drive".to_owned());
-        Export { name, description, size: 1 << 30, is_rotational: false }
+        Export {
+            name: "drive".to_owned(),
+            description: "a drive".to_owned(),
+            size: 1 << 30,
+            is_rotational: false,
+        }
     }
 
     /// Returns the types and data of the replies to an option, and the next step.
@@ -336,7 +335,8 @@ mod tests {
     ) -> (Vec<(u32, Vec<u8>)>, NegotiationStep) {
         let mut bytes = Vec::new();
         let step = negotiation.answer(option, data, &mut bytes);
-        let (mut fields, mut replies) = (FieldReader(&bytes), Vec::new());
+        let mut fields = FieldReader(&bytes);
+        let mut replies = Vec::new();
         while !fields.0.is_empty() {
             assert_eq!(fields.u64(), Some(REPLY_MAGIC));
             assert_eq!(fields.u32(), Some(option));

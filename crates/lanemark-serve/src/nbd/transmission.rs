@@ -42,7 +42,6 @@ pub const STRETCHES_MAX: usize = 1024;
 /// A command of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NbdCommand {
-    /// Reads data.
     Read,
     /// Writes data; with forced unit access, the data is stored before the reply.
     Write {
@@ -74,7 +73,6 @@ pub enum NbdCommand {
     },
 }
 
-/// A request's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHeader {
     flags: u16,
@@ -89,7 +87,6 @@ pub struct RequestHeader {
 }
 
 impl RequestHeader {
-    /// Returns the length of a header in this form.
     pub fn length_of(replies: ReplyForm) -> usize {
         match replies {
             ReplyForm::Extended => EXTENDED_HEADER,
@@ -106,21 +103,17 @@ impl RequestHeader {
         if magic != if extended { EXTENDED_REQUEST } else { REQUEST } {
             return None;
         }
-        let (flags, kind) = (fields.u16()?, fields.u16()?);
-        let (cookie, offset) = (fields.u64()?, fields.u64()?);
-        let length = match extended {
-            true => fields.u64()?,
-            false => fields.u32()?.into(),
-        };
+        let flags = fields.u16()?;
+        let kind = fields.u16()?;
+        let cookie = fields.u64()?;
+        let offset = fields.u64()?;
+        let length = if extended { fields.u64()? } else { fields.u32()?.into() };
         Some(Self { flags, kind, cookie, offset, length, extended })
     }
 
     /// Returns the length of the data after the header, regardless of errors in the request.
     pub fn payload(&self) -> u64 {
-        let has = match self.extended {
-            true => self.flags & PAYLOAD_LEN != 0,
-            false => self.kind == 1,
-        };
+        let has = if self.extended { self.flags & PAYLOAD_LEN != 0 } else { self.kind == 1 };
         if has { self.length } else { 0 }
     }
 
@@ -186,7 +179,6 @@ pub struct ReplyWriter {
 }
 
 impl ReplyWriter {
-    /// Creates a writer of replies in this form.
     pub fn new(replies: ReplyForm) -> Self {
         Self { replies }
     }

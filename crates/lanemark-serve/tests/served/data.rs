@@ -9,7 +9,8 @@ use super::{CACHE, SIZE, Served, Wanted};
 
 /// Runs random operations of one connection in a separate part of the export, and compares each read with a model.
 fn random_operations(served: &Served, part: u64, seed: u64, operations: u32) {
-    let (mut client, mut random) = (served.connect(), Rng::new(StreamKey::from_seed(seed)));
+    let mut client = served.connect();
+    let mut random = Rng::new(StreamKey::from_seed(seed));
     let length = SIZE / 4;
     let start = part * length;
     let mut model = vec![0u8; length as usize];
@@ -18,7 +19,8 @@ fn random_operations(served: &Served, part: u64, seed: u64, operations: u32) {
         let sectors = 1 + random.below(most);
         let at = random.below(length / 512 - sectors) * 512;
         let range = at as usize..(at + sectors * 512) as usize;
-        let (offset, bytes) = (start + at, sectors * 512);
+        let offset = start + at;
+        let bytes = sectors * 512;
         match random.below(8) {
             0..3 => {
                 let data: Vec<u8> = (0..bytes).map(|_| random.next_u64() as u8).collect();
@@ -73,7 +75,8 @@ fn many_requests_at_once_are_all_answered() {
 #[test]
 fn acknowledged_data_is_visible_to_other_connections() {
     let served = Served::new(Wanted::default());
-    let (mut one, mut other) = (served.connect(), served.connect());
+    let mut one = served.connect();
+    let mut other = served.connect();
     for round in 1..50u8 {
         one.write(0, &[round; 4096], false).unwrap().unwrap();
         assert_eq!(other.read(0, 4096).unwrap().unwrap(), [round; 4096]);
@@ -98,7 +101,8 @@ fn a_power_cut_loses_only_unflushed_data() {
     for seed in 0..12u64 {
         let data = lanemark_serve::data::ExportData::memory(SIZE, CACHE, seed).unwrap();
         let served = Served::new(Wanted { data: Some(data), ..Wanted::default() });
-        let (mut client, mut random) = (served.connect(), Rng::new(StreamKey::from_seed(seed)));
+        let mut client = served.connect();
+        let mut random = Rng::new(StreamKey::from_seed(seed));
         let sectors = 256;
         let mut may: Vec<BTreeSet<u8>> = vec![BTreeSet::from([0]); sectors];
         let mut now = vec![0u8; sectors];

@@ -100,10 +100,12 @@ fn a_bad_range_can_be_read_where_it_was_written_again() {
     client.write(19 * PAGE, &[1; 512], false).unwrap().unwrap();
     for page in 14..34 {
         let answer = client.read(page * PAGE, PAGE as u32).unwrap();
-        match good.contains(&page) {
-            true => assert_eq!(answer, Ok(page_of(page + 1))),
-            false if (16..32).contains(&page) => assert_eq!(answer, Err(EIO), "{page}"),
-            false => assert_eq!(answer, Ok(vec![0; PAGE as usize])),
+        if good.contains(&page) {
+            assert_eq!(answer, Ok(page_of(page + 1)))
+        } else if (16..32).contains(&page) {
+            assert_eq!(answer, Err(EIO), "{page}")
+        } else {
+            assert_eq!(answer, Ok(vec![0; PAGE as usize]))
         }
     }
     assert_eq!(client.read(19 * PAGE, 512).unwrap(), Ok(vec![1; 512]));
@@ -191,7 +193,8 @@ fn reads_have_as_many_wrong_bits_as_the_fault_says_and_the_data_stays_right() {
     let mut client = served.connect();
     fill(&mut client, 0..300);
     let wrong = |client: &mut NbdClient, page: u64| -> u32 {
-        let (bytes, expected) = (read(client, page), page_of(page + 1));
+        let bytes = read(client, page);
+        let expected = page_of(page + 1);
         bytes.iter().zip(&expected).map(|(one, other)| (one ^ other).count_ones()).sum()
     };
     let mut count = 0;
@@ -253,7 +256,8 @@ fn misdirected_writes_are_at_another_offset() {
 #[test]
 fn faults_are_listed_cleared_and_changed_while_the_system_is_served() {
     let served = served(&["read-only at=1us"], 1);
-    let (mut client, session) = (served.connect(), served.session());
+    let mut client = served.connect();
+    let session = served.session();
     std::thread::sleep(Duration::from_millis(1));
     assert_eq!(client.write(0, &[1; 512], false).unwrap(), Err(1));
     let states = session.faults().unwrap();

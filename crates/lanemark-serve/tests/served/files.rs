@@ -39,7 +39,7 @@ fn the_images_to_start_from_have_the_content_of_their_names() {
             "vhdx" => ImageContent::Container("VHDX"),
             other => panic!("{other}"),
         };
-        let content = ImageContent::of(image.len() as u64, |bytes, at| {
+        let content = ImageContent::recognise(image.len() as u64, |bytes, at| {
             bytes.copy_from_slice(&image[at as usize..at as usize + bytes.len()]);
             Ok(bytes.len())
         });
@@ -109,7 +109,8 @@ impl Files {
 fn hostile_journals_and_maps_are_refused_unchanged_or_give_all_data() {
     let mut random = Rng::new(StreamKey::from_seed(38));
     let files = Files::new();
-    let (mut used, mut refused) = (0, 0);
+    let mut used = 0;
+    let mut refused = 0;
     for (name, seed) in seeds("files") {
         // The seed names its image without a folder.
         let image = files.image.display().to_string();
@@ -118,7 +119,8 @@ fn hostile_journals_and_maps_are_refused_unchanged_or_give_all_data() {
         let journal = journal.replace(" image\n", &format!(" {image}\n")).into_bytes();
         let map = parts.next().map(<[u8]>::to_vec);
         for round in 0..300 {
-            let (mut journal, mut map) = (journal.clone(), map.clone());
+            let mut journal = journal.clone();
+            let mut map = map.clone();
             let damaged = match &mut map {
                 Some(map) if round % 2 == 1 => map,
                 _ => &mut journal,

@@ -163,7 +163,8 @@ fn a_long_write_lies_in_its_place_however_it_comes() {
 #[test]
 fn a_server_ends_regardless_of_its_clients() {
     let served = Served::new(Wanted { faults: &["pause at=1us for=100s"], ..Wanted::default() });
-    let (mut waiting, idle) = (served.connect(), served.connect());
+    let mut waiting = served.connect();
+    let idle = served.connect();
     std::thread::sleep(Duration::from_millis(1));
     waiting.send(0, 0, 0, 4096, &[]).unwrap();
     let began = Instant::now();

@@ -25,7 +25,6 @@ use tempfile::TempDir;
 const SIZE: u64 = 32 << 20;
 const CACHE: DriveCache = DriveCache { kind: WriteCacheMode::Volatile, size: 4 << 20 };
 
-/// A system that is served.
 struct Served {
     session: Option<Session>,
     socket: PathBuf,

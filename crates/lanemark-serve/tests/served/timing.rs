@@ -25,7 +25,8 @@ fn modelled() -> Duration {
 
 #[test]
 fn a_read_takes_at_least_the_modelled_time_and_figures_account_for_the_rest() {
-    let (served, modelled) = (Served::new(Wanted::default()), modelled());
+    let served = Served::new(Wanted::default());
+    let modelled = modelled();
     let mut client = served.connect();
     let mut times = Vec::new();
     for page in 0..200u64 {
@@ -41,8 +42,8 @@ fn a_read_takes_at_least_the_modelled_time_and_figures_account_for_the_rest() {
     let live = served.session().figures().sample.live.unwrap();
     let reads = live.reads.clone().unwrap();
     assert_eq!((live.lateness.count(), reads.latency.count()), (200, 200));
-    let (median, late) =
-        (reads.latency.percentile_ns(50.0).unwrap(), live.lateness.percentile_ns(50.0).unwrap());
+    let median = reads.latency.percentile_ns(50.0).unwrap();
+    let late = live.lateness.percentile_ns(50.0).unwrap();
     // The delivered latency equals the modelled latency plus the lateness, within the resolution of histograms.
     assert!(median as f64 >= (modelled.as_nanos() as u64) as f64 * 0.99);
     assert!((median as f64) < (modelled.as_nanos() as f64 + late as f64) * 1.5 + 2_000.0);

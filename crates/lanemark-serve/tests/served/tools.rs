@@ -39,7 +39,8 @@ fn nbdinfo_sees_the_export() {
 #[test]
 fn nbdcopy_restores_its_copy_and_the_map_shows_its_holes() {
     let folder = tempfile::tempdir().unwrap();
-    let (image, back) = (folder.path().join("image"), folder.path().join("back"));
+    let image = folder.path().join("image");
+    let back = folder.path().join("back");
     let mut random = Rng::new(StreamKey::from_seed(1));
     let mut bytes = vec![0u8; SIZE as usize];
     bytes[..5 << 20].iter_mut().for_each(|byte| *byte = random.next_u64() as u8);

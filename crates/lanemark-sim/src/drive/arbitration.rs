@@ -34,7 +34,6 @@ pub(crate) struct Arbiter {
 
 /// Index of the level with strict priority, which needs no credit.
 const STRICT: usize = 0;
-/// Number of levels.
 const LEVELS: usize = 4;
 
 /// The queues of one priority level, which take turns.
@@ -52,7 +51,7 @@ struct PriorityLevel {
 
 impl Arbiter {
     /// Creates the arbiter of a drive if the protocol has several queues.
-    pub(crate) fn of(protocol: &ProtocolSpec) -> Option<Self> {
+    pub(crate) fn for_protocol(protocol: &ProtocolSpec) -> Option<Self> {
         let several = protocol.kind == ProtocolKind::Nvme && protocol.queues > 1;
         several.then(|| Self::new(&protocol.arbitration))
     }
@@ -89,7 +88,8 @@ impl Arbiter {
         queue: QueueNumber,
         command: CommandHandle,
     ) {
-        let (index, queue) = (usize::from(queue), queue.0);
+        let index = usize::from(queue);
+        let queue = queue.0;
         if index >= self.queues.len() {
             self.queues.resize(index + 1, SlabQueue::EMPTY);
         }

@@ -42,7 +42,6 @@ impl WriteBuffer {
         self.capacity - self.free
     }
 
-    /// Returns the free room.
     pub(crate) fn free(&self) -> Bytes {
         self.free
     }
@@ -88,26 +87,32 @@ mod tests {
     #[test]
     fn a_small_burst_does_not_overtake_a_large_one() {
         let mut buffer = WriteBuffer::new(Bytes(100));
-        assert!(buffer.admit(Handle::of(1), Bytes(80)));
-        assert!(!buffer.admit(Handle::of(2), Bytes(60)));
-        assert!(!buffer.admit(Handle::of(3), Bytes(10)), "there is room, but burst 2 came first");
+        assert!(buffer.admit(Handle::from_number(1), Bytes(80)));
+        assert!(!buffer.admit(Handle::from_number(2), Bytes(60)));
+        assert!(
+            !buffer.admit(Handle::from_number(3), Bytes(10)),
+            "there is room, but burst 2 came first"
+        );
         buffer.release(Bytes(40));
-        assert_eq!(buffer.next_admitted(), Some(Handle::of(2)));
+        assert_eq!(buffer.next_admitted(), Some(Handle::from_number(2)));
         assert_eq!(buffer.next_admitted(), None);
         buffer.release(Bytes(40));
-        assert_eq!(buffer.next_admitted(), Some(Handle::of(3)));
+        assert_eq!(buffer.next_admitted(), Some(Handle::from_number(3)));
     }
 
     #[test]
     fn a_burst_takes_room_up_to_the_last_byte() {
         let mut buffer = WriteBuffer::new(Bytes(100));
-        assert!(buffer.admit(Handle::of(1), Bytes(100)));
+        assert!(buffer.admit(Handle::from_number(1), Bytes(100)));
         assert_eq!(buffer.occupied(), Bytes(100));
-        assert!(!buffer.admit(Handle::of(2), Bytes(10)));
+        assert!(!buffer.admit(Handle::from_number(2), Bytes(10)));
         buffer.release(Bytes(9));
         assert_eq!(buffer.next_admitted(), None);
         buffer.release(Bytes(1));
-        assert_eq!((buffer.next_admitted(), buffer.occupied()), (Some(Handle::of(2)), Bytes(100)));
+        assert_eq!(
+            (buffer.next_admitted(), buffer.occupied()),
+            (Some(Handle::from_number(2)), Bytes(100))
+        );
     }
 
     #[test]

@@ -67,7 +67,6 @@ struct EngineBooking {
 pub(crate) trait DecodableCommand: Linked<Kind = Commands> {
     /// Returns the queue to which the command was submitted.
     fn queue(&self) -> QueueNumber;
-    /// Returns the command's operation.
     fn operation(&self) -> Operation;
     /// Returns the bytes that the command moves.
     fn length(&self) -> Bytes;
@@ -325,7 +324,7 @@ impl FrontEnd {
             Operation::Read => {
                 self.spec.read_unit_time * (command.length().get().saturating_sub(1) / SLOT.get())
             }
-            _ => Duration::ZERO,
+            Operation::Write | Operation::Flush | Operation::Trim => Duration::ZERO,
         }
     }
 

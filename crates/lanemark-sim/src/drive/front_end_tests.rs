@@ -49,7 +49,8 @@ const SPEC: FrontEndSpec = FrontEndSpec {
 
 /// Returns the decoding instant of each command, the number of `EngineFree` events, and the busy time.
 fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Duration) {
-    let (mut commands, mut events) = (Slab::new(), EventSchedule::new());
+    let mut commands = Slab::new();
+    let mut events = EventSchedule::new();
     for &command in arrivals {
         let handle = commands.insert(command);
         events.schedule(command.at, Event::Arrived(handle));
@@ -80,7 +81,8 @@ fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Dur
 
 /// Returns the decoding instants of commands that are sent some time before they arrive.
 fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], port_path: Duration) -> Vec<Instant> {
-    let (mut commands, mut events) = (Slab::new(), EventSchedule::new());
+    let mut commands = Slab::new();
+    let mut events = EventSchedule::new();
     for &command in arrivals {
         let handle = commands.insert(command);
         events.schedule(command.at, Event::Submitted(handle));
@@ -119,7 +121,8 @@ fn one_by_one(
     arbitration: &ArbitrationSpec,
     arrivals: &[Command],
 ) -> Vec<Instant> {
-    let (mut commands, mut arbiter) = (Slab::new(), Arbiter::new(arbitration));
+    let mut commands = Slab::new();
+    let mut arbiter = Arbiter::new(arbitration);
     let mut engines = vec![Instant::ZERO; spec.engines as usize];
     let mut decoded = vec![Instant::ZERO; arrivals.len()];
     let mut coming = arrivals.iter().peekable();

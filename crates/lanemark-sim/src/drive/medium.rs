@@ -44,7 +44,6 @@ pub(crate) struct PowerCutData {
     pub held: Bytes,
 }
 
-/// A simulated medium.
 pub(crate) trait Medium {
     /// Looks up the map for a command that reads a range or `changes` it, and starts reading the map pages that are not
     /// in memory.
@@ -122,11 +121,11 @@ pub(crate) trait Medium {
     }
 
     /// Records that the drive has received commands.
-    fn takes(&mut self, _commands: u32) {}
+    fn note_commands(&mut self, _commands: u32) {}
 
     /// Records that the drive has completed a command. Returns the instant at which to check whether the drive is still
     /// idle, if the medium needs this check.
-    fn gives(&mut self, _now: Instant) -> Option<Instant> {
+    fn note_answered(&mut self, _now: Instant) -> Option<Instant> {
         None
     }
 
@@ -166,7 +165,7 @@ pub(crate) trait Medium {
     }
 
     /// Returns whether the media have any work.
-    fn works(&self, now: Instant) -> bool;
+    fn is_working(&self, now: Instant) -> bool;
 
     /// Returns the busy time of each part of the media until `at`, which must not be earlier than in a previous call.
     /// The parts and their order are the same as in the drive's [`MediaPower`](crate::spec::MediaPower).

@@ -71,7 +71,8 @@ impl Drive {
     /// Cuts the power: all work in progress is lost. Returns the number of acknowledged bytes that were lost.
     pub(super) fn power_cut(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
         let AttachmentSpec { drive, protocol, .. } = spec;
-        self.front_end = self.front_end.restarted(drive.front_end_at_work(), Arbiter::of(protocol));
+        self.front_end =
+            self.front_end.restarted(drive.front_end_at_work(), Arbiter::for_protocol(protocol));
         let PowerCutData { lost, held } = media!(&mut self.media, media => media.power_cut(now));
         self.buffer = WriteBuffer::new(drive.buffer);
         self.buffer.admit(Handle::NONE, held);

@@ -30,7 +30,6 @@ pub(crate) struct PowerStateTimes {
     pub reached: Vec<u64>,
 }
 
-/// The power meter of one drive.
 #[derive(Clone, Debug)]
 pub(crate) struct PowerMeter {
     states: Vec<PowerState>,
@@ -72,9 +71,12 @@ impl PowerMeter {
         if let PowerPhase::Resting(since) = self.phase {
             self.wake(now, since);
         }
-        match self.phase {
-            PowerPhase::Waking { awake, .. } if now < awake => Some(awake),
-            _ => None,
+        if let PowerPhase::Waking { awake, .. } = self.phase
+            && now < awake
+        {
+            Some(awake)
+        } else {
+            None
         }
     }
 
@@ -197,7 +199,6 @@ impl PowerStateTimes {
         }
     }
 
-    /// Returns the sum of all times.
     #[cfg(test)]
     pub(crate) fn total(&self) -> Duration {
         self.working + self.idle + self.states.iter().chain(&self.exits).copied().sum()

@@ -46,7 +46,6 @@ pub(crate) const NEAR: usize = Hop::FirstLink as usize + 1;
 /// Number of other hops.
 pub(crate) const FAR: usize = HOPS - NEAR;
 
-/// Time at one hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HopTime {
     /// Time before the service.
@@ -174,7 +173,8 @@ impl BudgetSum {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.settle();
         for hop in 0..HOPS {
-            let (wait, service) = (other.latest.wait(hop), other.latest.service(hop));
+            let wait = other.latest.wait(hop);
+            let service = other.latest.service(hop);
             self.wait[hop] += other.wait[hop] + u128::from(wait.picoseconds());
             self.service[hop] += other.service[hop] + u128::from(service.picoseconds());
         }

@@ -5,7 +5,6 @@ use crate::engine::slab::{
     BurstHandle, CommandHandle, OperationHandle, RequestHandle, TransferHandle, WriteBurstHandle,
 };
 
-/// An event of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum Event {

@@ -80,7 +80,8 @@ impl<E: Copy> EventQueue<E> {
     /// Marks a bucket as empty.
     #[inline]
     fn vacate(&mut self, bucket: usize) {
-        let (digit, value) = (bucket / VALUES, bucket % VALUES);
+        let digit = bucket / VALUES;
+        let value = bucket % VALUES;
         self.values[digit] &= !(1 << value);
         if self.values[digit] == 0 {
             self.occupied &= !(1 << digit);
@@ -183,7 +184,8 @@ impl<E: Copy> EventQueue<E> {
             moving.iter().map(|entry| entry.event).for_each(soon);
         }
         let first = moving.iter().position(|entry| entry.at == earliest)?;
-        let (before, behind) = (&moving[..first], &moving[first + 1..]);
+        let before = &moving[..first];
+        let behind = &moving[first + 1..];
         before.iter().chain(behind).for_each(|&entry| self.put(entry));
         let event = moving[first].event;
         moving.clear();

@@ -39,7 +39,8 @@ mod tests {
 
     #[test]
     fn another_question_has_another_answer() {
-        let (mut memo, mut asked) = (Memo::new(), 0);
+        let mut memo = Memo::new();
+        let mut asked = 0;
         let mut ask = |number: u32| {
             memo.answer(number, || {
                 asked += 1;

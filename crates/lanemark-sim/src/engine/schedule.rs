@@ -7,7 +7,6 @@ use super::slab::{BurstHandle, Bursts, CommandHandle, Slab};
 use crate::engine::event::Event;
 use lanemark_schema::units::{Bytes, Instant};
 
-/// Pending events of a system.
 #[derive(Clone, Debug)]
 pub(crate) struct EventSchedule {
     queue: EventQueue<Event>,

@@ -54,10 +54,10 @@ kinds! {
 
 impl<K> Handle<K> {
     /// A value that is not a valid handle.
-    pub(crate) const NONE: Self = Self::of(u32::MAX);
+    pub(crate) const NONE: Self = Self::from_number(u32::MAX);
 
     /// Creates the handle with a number that a slab has issued.
-    pub(crate) const fn of(number: u32) -> Self {
+    pub(crate) const fn from_number(number: u32) -> Self {
         Self { number, kind: PhantomData }
     }
 
@@ -83,11 +83,11 @@ impl<T, K: Copy> Slab<T, K> {
     pub(crate) fn insert(&mut self, value: T) -> Handle<K> {
         if let Some(number) = self.free.pop() {
             self.slots[number as usize] = value;
-            return Handle::of(number);
+            return Handle::from_number(number);
         }
         let number = u32::try_from(self.slots.len()).expect("fewer than 2^32 objects in flight");
         self.slots.push(value);
-        Handle::of(number)
+        Handle::from_number(number)
     }
 
     /// Allocates a slot without a new value: the fields keep their previous content, and the caller sets the relevant
@@ -98,7 +98,7 @@ impl<T, K: Copy> Slab<T, K> {
         T: Default,
     {
         match self.free.pop() {
-            Some(number) => Handle::of(number),
+            Some(number) => Handle::from_number(number),
             None => self.insert(T::default()),
         }
     }
@@ -113,7 +113,7 @@ impl<T, K: Copy> Slab<T, K> {
         let mut is_live = vec![true; self.slots.len()];
         self.free.iter().for_each(|&number| is_live[number as usize] = false);
         let live = (0u32..).zip(is_live).filter(|(_, is_live)| *is_live);
-        live.map(|(number, _)| Handle::of(number)).collect()
+        live.map(|(number, _)| Handle::from_number(number)).collect()
     }
 
     /// Returns the maximum number of objects that have been in flight at once.
@@ -216,7 +216,7 @@ mod tests {
         let first = slab.insert('a');
         slab.insert('b');
         slab.free(first);
-        assert_eq!(slab.handles(), [Handle::of(first.number + 1)]);
+        assert_eq!(slab.handles(), [Handle::from_number(first.number + 1)]);
         assert_eq!((slab.insert('c'), slab.live(), slab[first]), (first, 2, 'c'));
         assert_eq!(slab.most(), 2);
         // The maximum does not decrease when fewer objects are in flight.

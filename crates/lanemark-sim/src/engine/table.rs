@@ -29,7 +29,6 @@ impl<V: Default> HashTable<V> {
         self.used == 0
     }
 
-    /// Returns the number of values.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.used
@@ -148,7 +147,8 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_map(steps in proptest::collection::vec((any::<bool>(), 0u32..80, any::<u16>()), 0..600)) {
-            let (mut table, mut expected) = (HashTable::new(), BTreeMap::new());
+            let mut table = HashTable::new();
+            let mut expected = BTreeMap::new();
             for (inserts, key, value) in steps {
                 // Keys with the same home position collide.
                 let key = key * 0x0100_0000 / 3;

@@ -13,12 +13,7 @@ pub(crate) enum MediaTimes {
     /// The media worked during a span, and the command waited before it.
     Span(ServiceSpan),
     /// The media and the channels have recorded the times since the command arrived.
-    Counted {
-        /// Time at the media.
-        media: HopTime,
-        /// Time at the channels.
-        channels: HopTime,
-    },
+    Counted { media: HopTime, channels: HopTime },
 }
 
 impl MediaTimes {

@@ -29,7 +29,8 @@ impl BadRanges {
 
     /// Heals the bytes from `start` up to `end` (excluded).
     pub(super) fn mark_good(&mut self, start: Bytes, end: Bytes) {
-        let (start, end) = (start.get(), end.get());
+        let start = start.get();
+        let end = end.get();
         if start >= end {
             return;
         }
@@ -37,7 +38,8 @@ impl BadRanges {
             && last > start
         {
             self.0.remove(&first);
-            let (before, after) = (start.saturating_sub(first), last.saturating_sub(end));
+            let before = start.saturating_sub(first);
+            let after = last.saturating_sub(end);
             let both_fit = self.0.len() + 2 <= RANGES_MAX;
             if before > 0 && (both_fit || before > after) {
                 self.0.insert(first, start);

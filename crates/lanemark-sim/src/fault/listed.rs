@@ -56,10 +56,12 @@ impl Faults {
 
     fn phase(&self, number: FaultNumber, fault: &Fault, now: Instant) -> FaultPhase {
         let is_over = fault.over_at().is_some_and(|over| over <= now);
-        match fault.at > now {
-            _ if self.is_removed(number) || is_over => FaultPhase::Over,
-            true => FaultPhase::Pending,
-            false => FaultPhase::Active,
+        if self.is_removed(number) || is_over {
+            FaultPhase::Over
+        } else if fault.at > now {
+            FaultPhase::Pending
+        } else {
+            FaultPhase::Active
         }
     }
 

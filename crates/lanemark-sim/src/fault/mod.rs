@@ -80,7 +80,6 @@ pub(super) struct Faults {
     pub host_up: Instant,
 }
 
-/// The active faults of one drive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DriveFaults {
     unreadable: Vec<FaultNumber>,
@@ -137,7 +136,7 @@ pub(super) enum FaultEffect {
 impl Faults {
     /// Returns the faults of `system` before any of them has begun, or `None` for a system without faults. Read retries
     /// that last for the whole run do not count as a fault here: they are a property of the drive.
-    pub(super) fn of(system: &SystemSpec, key: StreamKey) -> Option<Box<Self>> {
+    pub(super) fn for_system(system: &SystemSpec, key: StreamKey) -> Option<Box<Self>> {
         let mut plan: Vec<Fault> = system.faults.clone();
         plan.retain(|fault| standing_retries(fault).is_none());
         if plan.is_empty() {
@@ -200,9 +199,10 @@ impl Faults {
 
     /// Returns the parameters of a fault that makes commands stuck, or the default for a fault of another kind.
     pub(super) fn stuck(&self, number: FaultNumber) -> StuckCommands {
-        match self.fault(number).kind {
-            FaultKind::Stuck(stuck) => stuck,
-            _ => StuckCommands::default(),
+        if let FaultKind::Stuck(stuck) = self.fault(number).kind {
+            stuck
+        } else {
+            StuckCommands::default()
         }
     }
 
@@ -253,7 +253,7 @@ impl Faults {
     }
 
     /// Records the outcome of a request on `drive`.
-    pub(super) fn ended(
+    pub(super) fn record_outcome(
         &mut self,
         drive: DriveNumber,
         status: RequestStatus,
@@ -293,10 +293,10 @@ impl Faults {
         now: Instant,
         of: impl Fn(&Fault) -> bool,
     ) -> Option<FaultNumber> {
-        self.holding(now, of).max_by_key(|&number| self.fault(number).at)
+        self.select_active(now, of).max_by_key(|&number| self.fault(number).at)
     }
 
-    fn holding(
+    fn select_active(
         &self,
         now: Instant,
         of: impl Fn(&Fault) -> bool,
@@ -314,7 +314,7 @@ impl Faults {
     pub(super) fn look(&mut self, drive: DriveNumber, now: Instant, begins: Option<FaultNumber>) {
         let own = |fault: &Fault| fault.hurts(drive.0);
         let active = |of: fn(&FaultKind) -> bool| -> Vec<FaultNumber> {
-            self.holding(now, |fault| own(fault) && of(&fault.kind)).collect()
+            self.select_active(now, |fault| own(fault) && of(&fault.kind)).collect()
         };
         let last_first = |of: fn(&FaultKind) -> bool| {
             let mut all = active(of);
@@ -326,15 +326,14 @@ impl Faults {
         let unwritable = active(|kind| matches!(kind, FaultKind::WriteError { .. }));
         let slow = last_first(|kind| matches!(kind, FaultKind::Latency { .. }));
         let silent = last_first(FaultKind::is_silent);
-        let pauses = self.holding(now, |fault| own(fault) && fault.kind == FaultKind::Pause);
+        let pauses = self.select_active(now, |fault| own(fault) && fault.kind == FaultKind::Pause);
         let paused = pauses.max_by_key(|&number| self.fault(number).over_at());
         // The fault with the lowest limit rejects writes first.
-        let limit = |fault: &Fault| match fault.kind {
-            FaultKind::ReadOnly { written } => Some(written),
-            _ => None,
+        let limit = |fault: &Fault| {
+            if let FaultKind::ReadOnly { written } = fault.kind { Some(written) } else { None }
         };
         let read_only = self
-            .holding(now, |fault| own(fault) && limit(fault).is_some())
+            .select_active(now, |fault| own(fault) && limit(fault).is_some())
             .min_by_key(|&number| limit(self.fault(number)));
         let begins = begins.map(|number| (number, self.fault(number).kind));
         let own = self.drive(drive);
@@ -398,7 +397,9 @@ impl Faults {
             return FaultEffect::Stuck(drive_faults.stuck_by);
         }
         let drive_faults = &self.drives[usize::from(drive)];
-        let (mut until, mut error, mut by) = (now, None, None);
+        let mut until = now;
+        let mut error = None;
+        let mut by = None;
         if let Some(over) = drive_faults.paused.and_then(|number| self.fault(number).over_at()) {
             (until, by) = (over, drive_faults.paused);
         }
@@ -471,7 +472,17 @@ impl Faults {
             FaultKind::BitFlips { .. } => Operation::Read,
             FaultKind::LostWrite { .. } | FaultKind::MisdirectedWrite { .. } => Operation::Write,
             FaultKind::LyingFlush => Operation::Flush,
-            _ => return false,
+            FaultKind::ReadRetries(_)
+            | FaultKind::MediaError { .. }
+            | FaultKind::WriteError { .. }
+            | FaultKind::Latency { .. }
+            | FaultKind::Pause
+            | FaultKind::Stuck(_)
+            | FaultKind::LinkErrors { .. }
+            | FaultKind::Retrain { .. }
+            | FaultKind::PortLoss { .. }
+            | FaultKind::ReadOnly { .. }
+            | FaultKind::PowerCut { .. } => return false,
         };
         access.operation == operation
             && (operation == Operation::Flush || access.touches(&kind))
@@ -516,11 +527,13 @@ impl DriveFaults {
 
 /// Returns the rule for repeating reads if it applies from the start of a run to its end.
 pub(crate) fn standing_retries(fault: &Fault) -> Option<ReadRetries> {
-    match fault.kind {
-        FaultKind::ReadRetries(retries) if fault.at == Instant::ZERO && fault.length.is_none() => {
-            Some(retries)
-        }
-        _ => None,
+    if let FaultKind::ReadRetries(retries) = fault.kind
+        && fault.at == Instant::ZERO
+        && fault.length.is_none()
+    {
+        Some(retries)
+    } else {
+        None
     }
 }
 

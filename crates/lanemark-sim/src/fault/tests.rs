@@ -19,12 +19,12 @@ fn faults(texts: &[&str]) -> Box<Faults> {
 
 fn seeded(texts: &[&str], seed: u64) -> Box<Faults> {
     let system = with(&times(nvme(small_drive()), 2), texts);
-    Faults::of(&system, StreamKey::from_seed(seed)).unwrap()
+    Faults::for_system(&system, StreamKey::from_seed(seed)).unwrap()
 }
 
 /// Returns the media access of a command of the first request.
 fn command(drive: DriveNumber, operation: Operation, start: u64, length: u64) -> MediaAccess {
-    let request = RequestHandle::of(0);
+    let request = RequestHandle::from_number(0);
     MediaAccess { request, drive, operation, start: Bytes(start), end: Bytes(start + length) }
 }
 
@@ -79,7 +79,7 @@ fn the_last_fault_that_began_holds_from_its_time_until_it_is_over() {
 #[test]
 fn a_drive_has_recovered_when_a_request_of_it_succeeds_that_came_after_the_fault() {
     let done = |plan: &mut Faults, drive, status, submitted, completed| {
-        plan.ended(DriveNumber(drive), status, 0, submitted, completed);
+        plan.record_outcome(DriveNumber(drive), status, 0, submitted, completed);
     };
     let failed = RequestStatus::Failed(ErrorKind::Media);
     let recovery =
@@ -222,7 +222,7 @@ fn delayed(plan: &mut Faults, count: u32) -> Vec<u32> {
     let drive = DriveNumber(0);
     plan.look(drive, at(1), None);
     let all = (0..count).filter(|number| {
-        let request = RequestHandle::of(number % 7);
+        let request = RequestHandle::from_number(number % 7);
         plan.note_submission(request);
         let access = MediaAccess { request, ..command(drive, Operation::Read, 0, 4096) };
         let mut met = || plan.effect_on(at(5), &access, || Bytes::ZERO);

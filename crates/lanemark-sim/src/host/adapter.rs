@@ -24,7 +24,7 @@ pub(crate) struct Adapter {
 
 impl Adapter {
     /// Returns the idle adapter of a system, if the system's drives are connected to an adapter with known times.
-    pub(crate) fn of(system: &SystemSpec) -> Option<Self> {
+    pub(crate) fn for_system(system: &SystemSpec) -> Option<Self> {
         let spec = system.attachments.iter().find_map(|attachment| attachment.protocol.adapter)?;
         let largest = system.attachments.iter().map(AttachmentSpec::transfer_max);
         let cache = spec.cache.map(|cache| Box::new(AdapterCache::new(cache, largest)));

@@ -18,7 +18,6 @@ use crate::engine::slab::{Commands, SlabQueue};
 use crate::spec::AdapterCacheSpec;
 use lanemark_schema::units::Bytes;
 
-/// A simulated cache.
 #[derive(Clone, Debug)]
 pub(crate) struct AdapterCache {
     spec: AdapterCacheSpec,
@@ -59,7 +58,6 @@ impl AdapterCache {
         self.spec.size - self.room
     }
 
-    /// Returns the free room.
     pub(crate) fn free(&self) -> Bytes {
         self.room
     }
@@ -105,7 +103,8 @@ impl AdapterCache {
     /// Returns whether one piece in the cache contains the whole of `piece`.
     pub(crate) fn holds(&self, drive: DriveNumber, piece: CachedPiece) -> bool {
         let (offset, length) = piece;
-        let (start, end) = (offset.get(), (offset + length).get());
+        let start = offset.get();
+        let end = (offset + length).get();
         let UnwrittenData { pieces, under_way, .. } = &self.drives[usize::from(drive)];
         let behind = pieces.range(..=start).next_back();
         behind.is_some_and(|(_, held_to)| end <= *held_to)
@@ -116,7 +115,9 @@ impl AdapterCache {
 impl UnwrittenData {
     /// Adds a piece, and returns the number of its bytes that the cache already contained.
     fn put(&mut self, start: u64, end: u64) -> u64 {
-        let (mut from, mut to, mut overwritten) = (start, end, 0);
+        let mut from = start;
+        let mut to = end;
+        let mut overwritten = 0;
         // The search runs backwards from the last piece that begins no later than the end, as long as the pieces are
         // adjacent.
         while let Some((&own_start, &own_end)) = self.pieces.range(..=to).next_back() {
@@ -269,13 +270,15 @@ mod tests {
                 + under_way.iter().map(|one| one.1.get()).sum::<u64>() / BLOCK;
             assert_eq!(cache.room, Bytes((64 - held) * BLOCK));
             if rng.below(2) == 0 {
-                let (at, count) = (rng.below(100), 1 + rng.below(9));
+                let at = rng.below(100);
+                let count = 1 + rng.below(9);
                 if cache.reserve(Bytes(count * BLOCK)) {
                     cache.put(DRIVE, (Bytes(at * BLOCK), Bytes(count * BLOCK)));
                     (at..at + count).for_each(|block| unwritten[block as usize] = true);
                 }
             } else if let Some(piece) = cache.next(DRIVE) {
-                let (first, count) = (piece.0.get() / BLOCK, piece.1.get() / BLOCK);
+                let first = piece.0.get() / BLOCK;
+                let count = piece.1.get() / BLOCK;
                 let mut blocks = first as usize..(first + count) as usize;
                 assert!(blocks.all(|block| std::mem::take(&mut unwritten[block])));
                 assert!(first / 8 == (first + count - 1) / 8, "within a line");

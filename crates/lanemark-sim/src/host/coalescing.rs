@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn the_threshold_announces_all_in_order() {
-        let (mut coalescing, mut slab) = (coalescing(3, 100), Slab::new());
+        let mut coalescing = coalescing(3, 100);
+        let mut slab = Slab::new();
         assert_eq!(
             add(&mut coalescing, &mut slab, at(10), QueueNumber(0)),
             CompletionNotice::Later(Some(at(110))),
@@ -173,12 +174,13 @@ mod tests {
         );
         let announced: Vec<_> =
             std::iter::from_fn(|| coalescing.pop(&mut slab, QueueNumber(0))).collect();
-        assert_eq!(announced, [0, 1, 3].map(Handle::of));
+        assert_eq!(announced, [0, 1, 3].map(Handle::from_number));
     }
 
     #[test]
     fn the_time_counts_from_the_first_that_waits() {
-        let (mut coalescing, mut slab) = (coalescing(2, 100), Slab::new());
+        let mut coalescing = coalescing(2, 100);
+        let mut slab = Slab::new();
         add(&mut coalescing, &mut slab, at(0), QueueNumber(0));
         assert_eq!(
             add(&mut coalescing, &mut slab, at(60), QueueNumber(0)),
@@ -200,7 +202,8 @@ mod tests {
     fn an_aggregation_time_is_over_at_its_end_and_not_before() {
         let queue = QueueNumber(0);
         for count in [1, 2] {
-            let (mut coalescing, mut slab) = (coalescing(3, 100), Slab::new());
+            let mut coalescing = coalescing(3, 100);
+            let mut slab = Slab::new();
             (0..count).for_each(|number| _ = add(&mut coalescing, &mut slab, at(number), queue));
             let early = Instant::from_picoseconds(at(100).picoseconds() - 1);
             assert_eq!(coalescing.expire(early, queue), AggregationEnd::Again(at(100)));

@@ -55,7 +55,6 @@ pub(crate) const COMPLETION: ProtocolAccesses = ProtocolAccesses {
     device_reads: (Bytes::ZERO, 0),
 };
 
-/// A simulated host protocol.
 #[derive(Clone, Debug)]
 pub(crate) struct Protocol {
     spec: ProtocolSpec,
@@ -346,7 +345,8 @@ mod tests {
             (131_072, 32),
             (131_584, 33),
         ] {
-            let (list, length) = (pages > 2, Bytes(length));
+            let list = pages > 2;
+            let length = Bytes(length);
             assert_eq!(needs_list(length), list, "{length}");
             // A write's list is read before its data, and a read's list in parallel with the media.
             assert_eq!(nvme.fetches(Operation::Write, length), 1 + u64::from(list), "{length}");

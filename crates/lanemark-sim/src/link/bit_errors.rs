@@ -13,7 +13,6 @@
 
 use lanemark_schema::rng::Rng;
 
-/// The bit errors of one link.
 #[derive(Clone, Debug)]
 pub(super) struct BitErrors {
     rate: f64,
@@ -68,7 +67,8 @@ mod tests {
                 let mut errors = BitErrors::new(rate, Rng::new(StreamKey::from_seed(5)));
                 (0..(1u64 << 34) / burst).map(|_| errors.count_wrong_bits(burst)).sum::<u64>()
             };
-            let (seen, expected) = (errors(1 << 15), rate * (1u64 << 34) as f64);
+            let seen = errors(1 << 15);
+            let expected = rate * (1u64 << 34) as f64;
             // The bound is four standard deviations of a Poisson distribution.
             assert!(
                 (seen as f64 - expected).abs() < 4.0 * libm::sqrt(expected),
@@ -82,9 +82,11 @@ mod tests {
     /// each group contains the wrong bits between its first and last bit, inclusive.
     #[test]
     fn a_group_of_bits_has_the_wrong_ones_that_lie_in_it() {
-        let (rate, count) = (0.05, 20_000);
+        let rate = 0.05;
+        let count = 20_000;
         let mut draws = BitErrors::new(rate, Rng::new(StreamKey::from_seed(9)));
-        let (mut wrong, mut next) = (Vec::new(), draws.good);
+        let mut wrong = Vec::new();
+        let mut next = draws.good;
         while next < count {
             wrong.push(next);
             next += 1 + draws.draw();

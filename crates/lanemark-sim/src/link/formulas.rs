@@ -87,8 +87,7 @@ pub(super) fn at_speed(speed: u32, time: Duration) -> Duration {
 impl std::ops::Add for PhaseTime {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        let (to_host, to_drive) = (self.to_host + other.to_host, self.to_drive + other.to_drive);
-        Self { to_host, to_drive }
+        Self { to_host: self.to_host + other.to_host, to_drive: self.to_drive + other.to_drive }
     }
 }
 

@@ -143,7 +143,6 @@ pub(crate) struct Link {
     write: Memo<LinkBurst, PhaseTime>,
     /// The cost of accesses of the protocol.
     accesses: Memo<ProtocolAccesses, PhaseTime>,
-    /// The cost of a command.
     command: Memo<Operation, PhaseTime>,
     /// The cost of a command's end.
     completion: Memo<Operation, PhaseTime>,
@@ -239,7 +238,9 @@ impl Link {
         inflow: ServiceSpan,
         burst: LinkBurst,
     ) -> ServiceSpan {
-        let (model, end, speed) = (&self.model, self.end_cost, self.speed);
+        let model = &self.model;
+        let end = self.end_cost;
+        let speed = self.speed;
         let cost = self.read.answer(burst, || read_cost(model, end, burst).at_speed(speed));
         let service = self.time_with_bit_errors(burst.bytes, cost.to_host);
         if cost.to_drive > Duration::ZERO {
@@ -269,7 +270,9 @@ impl Link {
         inflow: ServiceSpan,
         burst: LinkBurst,
     ) -> ServiceSpan {
-        let (LinkBurst { bytes, position }, model, speed) = (burst, &self.model, self.speed);
+        let LinkBurst { bytes, position } = burst;
+        let model = &self.model;
+        let speed = self.speed;
         let cost = self
             .write
             .answer(burst, || model.cost(CommandPhase::ToDrive(bytes, position)).at_speed(speed));
@@ -283,7 +286,9 @@ impl Link {
 
     /// Sends the end of a command that sent no data to the host, unless it followed data to the drive.
     pub(crate) fn complete(&mut self, now: Instant, operation: Operation) -> ServiceSpan {
-        let (model, end, speed) = (&self.model, self.end_cost, self.speed);
+        let model = &self.model;
+        let end = self.end_cost;
+        let speed = self.speed;
         let PhaseTime { to_host, to_drive } = self.completion.answer(operation, || {
             (model.cost(CommandPhase::Completion(operation)) + end).at_speed(speed)
         });
@@ -301,7 +306,8 @@ impl Link {
         if self.issues_by_frames() {
             return;
         }
-        let (model, speed) = (&self.model, self.speed);
+        let model = &self.model;
+        let speed = self.speed;
         let PhaseTime { to_host, to_drive } = self
             .accesses
             .answer(accesses, || model.cost(CommandPhase::Accesses(accesses)).at_speed(speed));
@@ -311,7 +317,8 @@ impl Link {
 
     /// Sends the frames that issue a command, if the link uses such frames.
     pub(crate) fn issue_frames(&mut self, now: Instant, operation: Operation) -> ServiceSpan {
-        let (model, speed) = (&self.model, self.speed);
+        let model = &self.model;
+        let speed = self.speed;
         let PhaseTime { to_host, to_drive } = self
             .command
             .answer(operation, || model.cost(CommandPhase::Command(operation)).at_speed(speed));
@@ -404,7 +411,8 @@ mod tests {
         const COUNT: u64 = 1_000;
         // Bytes of one command in each direction. Up: data with its packets, requests, the entry and MSI-X. Down:
         // doorbells and the fetched entry.
-        let (data_up, data_down) = (4096 + 32 * 24, 4096 + 32 * 20);
+        let data_up = 4096 + 32 * 24;
+        let data_down = 4096 + 32 * 20;
         let read_up = 24 + data_up + (16 + 24) + (4 + 24);
         let read_down = 2 * (4 + 24) + (64 + 20);
         let write_up = 24 + 8 * 24 + (16 + 24) + (4 + 24);

@@ -17,8 +17,7 @@ const ISSUE: ProtocolAccesses = ProtocolAccesses {
 };
 
 fn link(model: LinkModel, speed: u32) -> Link {
-    let (name, latency) = (String::new(), Duration::ZERO);
-    Link::new(&LinkSpec { name, model, latency, speed }, COMPLETION)
+    Link::new(&LinkSpec { name: String::new(), model, latency: Duration::ZERO, speed }, COMPLETION)
 }
 
 fn pcie(lanes: u32) -> LinkModel {
@@ -47,7 +46,8 @@ fn write(link: &mut Link, now: Instant) -> Instant {
 
 /// Returns the time of a read and a write of 4 KiB on an idle link of `model`.
 fn alone(model: LinkModel) -> (Duration, Duration) {
-    let (mut one, mut other) = (link(model, 1), link(model, 1));
+    let mut one = link(model, 1);
+    let mut other = link(model, 1);
     (read(&mut one, START).since(START), write(&mut other, START).since(START))
 }
 
@@ -156,7 +156,8 @@ fn a_faster_link_takes_a_share_of_the_time_for_all_that_it_carries() {
     for (model, speed) in
         every_kind().into_iter().flat_map(|model| [2, 3, 10].map(|speed| (model, speed)))
     {
-        let (plain, fast) = (times(model, 1), times(model, speed));
+        let plain = times(model, 1);
+        let fast = times(model, speed);
         assert!(plain.iter().any(|(_, to_host, to_drive)| *to_host + *to_drive > Duration::ZERO));
         for ((name, to_host, to_drive), (_, fast_to_host, fast_to_drive)) in plain.iter().zip(fast)
         {
@@ -223,7 +224,8 @@ fn the_frame_of_a_command_is_acknowledged_the_other_way() {
 #[test]
 fn a_link_is_as_busy_as_its_busier_direction() {
     let LinkModel::Pcie(model) = pcie(4) else { unreachable!() };
-    let (mut reads, mut writes) = (link(pcie(4), 1), link(pcie(4), 1));
+    let mut reads = link(pcie(4), 1);
+    let mut writes = link(pcie(4), 1);
     read(&mut reads, START);
     write(&mut writes, START);
     assert_eq!(reads.busy(), alone(pcie(4)).0);
@@ -235,7 +237,8 @@ fn a_link_is_as_busy_as_its_busier_direction() {
 #[test]
 fn a_link_that_trains_again_continues_to_spoil_bits() {
     use lanemark_schema::rng::{Rng, StreamKey};
-    let (rate, count) = (1e-5, 500u64);
+    let rate = 1e-5;
+    let count = 500u64;
     let LinkModel::Pcie(narrow) = pcie(1) else { unreachable!() };
     let extra = |rate: Option<f64>| {
         let mut one = link(pcie(4), 1);
@@ -296,7 +299,8 @@ fn a_link_that_has_trained_anew_is_the_new_link_from_then_on() {
             read,
         ];
         for step in steps {
-            let (seen, expected) = (step(&mut one, later), step(&mut fresh, later));
+            let seen = step(&mut one, later);
+            let expected = step(&mut fresh, later);
             assert_eq!(seen, expected, "{old} that is {new} now");
         }
     }
@@ -343,7 +347,8 @@ fn a_spoilt_packet_takes_the_link_a_packet_and_a_round_trip_more() {
     let setup = PcieSetup::new(Bytes(128), Bytes(512));
     let model = Pcie::with_setup(PcieGeneration::Three, 4, latency, &setup);
     assert_eq!(model.replay_time(), model.wire_time(128 + 24) + model.wire_time(8) + latency * 2);
-    let (rate, count) = (1e-6, 20_000);
+    let rate = 1e-6;
+    let count = 20_000;
     for (to_host, speed) in
         [true, false].into_iter().flat_map(|port_path| [1, 2, 4].map(|one| (port_path, one)))
     {
@@ -351,9 +356,10 @@ fn a_spoilt_packet_takes_the_link_a_packet_and_a_round_trip_more() {
             let mut one = link(LinkModel::Pcie(model), speed);
             one.set_bit_error_rate(rate, Rng::new(StreamKey::from_seed(3)));
             for _ in 0..count {
-                match to_host {
-                    true => read(&mut one, START),
-                    false => write(&mut one, START),
+                if to_host {
+                    read(&mut one, START)
+                } else {
+                    write(&mut one, START)
                 };
             }
             if to_host { one.to_host.busy() } else { one.to_drive.busy() }

@@ -70,7 +70,6 @@ impl HostPath {
         }
     }
 
-    /// Returns the path to a port.
     pub(super) fn port_path(&mut self, port_path: PathNumber) -> &mut PortPath {
         &mut self.port_paths[usize::from(port_path)]
     }
@@ -233,9 +232,10 @@ impl PortPath {
         bridged: bool,
         trace: &mut BudgetTrace,
     ) -> Instant {
-        let (skipped, links) = match bridged {
-            true => (self.first_step, &mut self.links[self.first_step..]),
-            false => (0, &mut self.links[..self.first_step]),
+        let (skipped, links) = if bridged {
+            (self.first_step, &mut self.links[self.first_step..])
+        } else {
+            (0, &mut self.links[..self.first_step])
         };
         let mut at = now;
         for (index, link) in (skipped..).zip(links) {

@@ -32,7 +32,6 @@ pub(crate) struct PathSelector {
     lost: [bool; 2],
     /// Time that the host waits for an answer.
     pub timeout: Duration,
-    /// Number of paths.
     count: u8,
     /// The path whose turn it is.
     turn: u8,
@@ -68,7 +67,8 @@ impl PathSelector {
         if self.count == 1 {
             return PathNumber(0);
         }
-        let (port_path, other) = (PathNumber(self.turn), PathNumber(1 - self.turn));
+        let port_path = PathNumber(self.turn);
+        let other = PathNumber(1 - self.turn);
         if self.multipath == MultipathPolicy::RoundRobin {
             self.turn = other.0;
         }

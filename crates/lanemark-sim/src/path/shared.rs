@@ -146,10 +146,15 @@ mod tests {
         use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration};
         use lanemark_schema::units::Duration;
         let model = Pcie::new(PcieGeneration::Two, 1, Bytes(128), Bytes(512));
-        let (bytes, start) = (Bytes::kibi(4), Instant::from_picoseconds(1_000));
+        let bytes = Bytes::kibi(4);
+        let start = Instant::from_picoseconds(1_000);
         for (speed, last) in [1, 2, 5].into_iter().flat_map(|one| [(one, false), (one, true)]) {
-            let (name, latency) = (String::new(), Duration::ZERO);
-            let link = LinkSpec { name, model: LinkModel::Pcie(model), latency, speed };
+            let link = LinkSpec {
+                name: String::new(),
+                model: LinkModel::Pcie(model),
+                latency: Duration::ZERO,
+                speed,
+            };
             let link = Link::new(&link, COMPLETION);
             let end = if last {
                 model.write_time(Bytes(16)) + model.write_time(Bytes(4))

@@ -160,25 +160,46 @@ fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -
         if rate.is_some() && (by_threads.is_none() || rate < by_threads) {
             let Demand { read, write } = outside;
             let formula = format!("{read} a read, {write} a write, on {io_threads} I/O threads");
-            let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
-            return Ceiling { id, name, formula, rate, latency: None };
+            return Ceiling {
+                id: HopId::Cpu,
+                name: hops::processor_name(protocol.kind).to_owned(),
+                formula,
+                rate,
+                latency: None,
+            };
         }
     }
     let by_all = served_rate(test, whole, u64::from(all)).filter(|_| io_threads == 0);
     if spec.cpu.works_on_data() && by_all.is_some() && by_all < by_threads {
         let formula = format!("{} a read, {} a write, on {all} cores", whole.read, whole.write);
-        let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
-        return Ceiling { id, name, formula, rate: by_all, latency: None };
+        return Ceiling {
+            id: HopId::Cpu,
+            name: hops::processor_name(protocol.kind).to_owned(),
+            formula,
+            rate: by_all,
+            latency: None,
+        };
     }
     let formula = match protocol.kind {
         ProtocolKind::AtaDma => format!("{} a read, {} a write", demand.read, demand.write),
         _ if demand.read == demand.write => {
             format!("{} a request on {cores} of {all} cores", demand.read)
         }
-        _ => format!("{} a read, {} a write on {cores} of {all} cores", demand.read, demand.write),
+        ProtocolKind::Ahci
+        | ProtocolKind::Nvme
+        | ProtocolKind::SasHba
+        | ProtocolKind::Uasp
+        | ProtocolKind::BulkOnly => {
+            format!("{} a read, {} a write on {cores} of {all} cores", demand.read, demand.write)
+        }
     };
-    let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
-    Ceiling { id, name, formula, rate: served_rate(test, demand, cores), latency: None }
+    Ceiling {
+        id: HopId::Cpu,
+        name: hops::processor_name(protocol.kind).to_owned(),
+        formula,
+        rate: served_rate(test, demand, cores),
+        latency: None,
+    }
 }
 
 fn protocol(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
@@ -242,11 +263,13 @@ fn links(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Ve
     };
     // A link on both paths carries both halves.
     let both = attachment_spec.port_path.trunk.min(second.port_path.trunk);
-    let first =
-        first_path_links(spec, attachment_spec).map(|(id, link)| match of_trunk(id, both) {
-            true => ceiling(id, link, "", 1),
-            false => ceiling(id, link, first_note, times),
-        });
+    let first = first_path_links(spec, attachment_spec).map(|(id, link)| {
+        if of_trunk(id, both) {
+            ceiling(id, link, "", 1)
+        } else {
+            ceiling(id, link, first_note, times)
+        }
+    });
     let second_port_links = second.port_path.links.iter().zip(0..);
     let second_port_links = second_port_links
         .map(|(link, place)| ceiling(HopId::SecondLink(place), link, second_note, times));
@@ -299,7 +322,8 @@ fn front_end(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
 
 fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
     let time = |rate: Option<BytesPerSecond>| rate.map_or(Duration::ZERO, |rate| test.block / rate);
-    let (read, write) = (drive.data_path_read, drive.data_path_write);
+    let read = drive.data_path_read;
+    let write = drive.data_path_write;
     let rate_text = |rate: Option<BytesPerSecond>| {
         rate.map_or_else(|| "no limit".to_owned(), |rate| rate.to_string())
     };

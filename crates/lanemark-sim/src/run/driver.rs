@@ -67,7 +67,7 @@ pub enum RunLength {
 
 impl RunLength {
     /// Returns [`Self::Whole`] if `full`, and otherwise [`Self::Converged`].
-    pub fn of(full: bool) -> Self {
+    pub fn from_full(full: bool) -> Self {
         if full { Self::Whole } else { Self::Converged }
     }
 
@@ -132,13 +132,14 @@ pub fn run_length_watched(
     let Some(figures) = length.required_figures() else {
         return run_requests(spec, test, requests, key, EarlyEnd::Whole, watch);
     };
-    let Some(similar) = ScaledTest::of(spec, test) else {
+    let Some(similar) = ScaledTest::shorten(spec, test) else {
         return match run_in_ramp(spec, test, requests, key, figures, watch)? {
             Some(sample) => Ok(sample),
             None => run_requests(spec, test, requests, key, EarlyEnd::Converged(figures), watch),
         };
     };
-    let (end, requests) = (similar.end(), similar.test.requests().unwrap_or(requests));
+    let end = similar.end();
+    let requests = similar.test.requests().unwrap_or(requests);
     let sample = run_requests(&similar.spec, &similar.test, requests, key, end, watch)?;
     Ok(similar.enlarged(sample, test))
 }
@@ -202,7 +203,7 @@ fn run_until(
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Option<Sample>, SimError> {
     let mut lane = TestLane::new(spec, test, requests, key, LanePosition::default());
-    let mut storage = Storage::new(spec, PriorContent::of(test), key);
+    let mut storage = Storage::new(spec, PriorContent::for_test(test), key);
     let mut metering = lane.metering(spec, test);
     let mut convergence = lane.convergence(spec, test, end);
     if convergence.is_none() {

@@ -102,7 +102,8 @@ impl EnergyMetering {
 
     /// Returns the readings from the beginning of counting until `at`, if counting has begun and the power is known.
     pub(crate) fn until(&self, simulator: &Simulator, at: Instant) -> Option<Vec<PowerReading>> {
-        let (begun, now) = (self.begun.as_ref()?, simulator.power(at)?);
+        let begun = self.begun.as_ref()?;
+        let now = simulator.power(at)?;
         Some(now.iter().zip(begun).map(|(now, begin)| now.since(begin)).collect())
     }
 
@@ -245,8 +246,14 @@ mod tests {
 
     fn state(name: &str, power: Watts, exit_power: Watts) -> PowerState {
         let after = Duration::from_seconds(1);
-        let (entry, exit) = (Duration::ZERO, Duration::from_seconds(1));
-        PowerState { name: name.to_owned(), power, after, entry, exit, exit_power }
+        PowerState {
+            name: name.to_owned(),
+            power,
+            after,
+            entry: Duration::ZERO,
+            exit: Duration::from_seconds(1),
+            exit_power,
+        }
     }
 
     fn spec() -> PowerSpec {
@@ -265,8 +272,13 @@ mod tests {
         let [working, idle, slumber, standby, from_slumber, from_standby, seek, transfer] =
             seconds.map(Duration::from_seconds);
         let states = vec![slumber, standby];
-        let (exits, reached) = (vec![from_slumber, from_standby], reached.to_vec());
-        let times = PowerStateTimes { working, idle, states, exits, reached };
+        let times = PowerStateTimes {
+            working,
+            idle,
+            states,
+            exits: vec![from_slumber, from_standby],
+            reached: reached.to_vec(),
+        };
         PowerReading { times, media: vec![seek, transfer] }
     }
 

@@ -80,7 +80,11 @@ pub(crate) fn name(spec: &SystemSpec, id: HopId) -> String {
 pub(crate) fn processor_name(protocol: ProtocolKind) -> &'static str {
     match protocol {
         ProtocolKind::AtaDma => "controller",
-        _ => "CPU core",
+        ProtocolKind::Ahci
+        | ProtocolKind::Nvme
+        | ProtocolKind::SasHba
+        | ProtocolKind::Uasp
+        | ProtocolKind::BulkOnly => "CPU core",
     }
 }
 

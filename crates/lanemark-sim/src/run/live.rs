@@ -110,7 +110,8 @@ impl LiveSystem {
     /// # Errors
     /// Returns the errors of [`Simulator::submit`](crate::Simulator::submit).
     pub fn submit(&mut self, submission: Submission) -> Result<(), SimError> {
-        let (at, access) = (submission.at.max(self.now()), submission.access);
+        let at = submission.at.max(self.now());
+        let access = submission.access;
         self.storage.submit(Submission { at, ..submission })?;
         self.busy_since = if self.outstanding == 0 { at } else { self.busy_since.min(at) };
         self.outstanding += 1;
@@ -200,12 +201,13 @@ impl LiveSystem {
         let bytes = self.reads.bytes + self.writes.bytes;
         let simulator = self.storage.simulator();
         let busy = simulator.busy();
-        let (spec, budget) = (&self.system, &self.budget);
-        let path = path_use(spec, simulator, &busy, budget, operations, bytes, elapsed);
+        let path =
+            path_use(&self.system, simulator, &busy, &self.budget, operations, bytes, elapsed);
         let if_counted = |direction: &DirectionResult| {
             (direction.latency.count() > 0).then(|| direction.clone())
         };
-        let (now, readings) = (self.now(), simulator.power(self.now()));
+        let now = self.now();
+        let readings = simulator.power(self.now());
         Sample {
             elapsed,
             reads: if_counted(&self.reads),

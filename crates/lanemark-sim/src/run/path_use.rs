@@ -44,13 +44,12 @@ pub(crate) fn path_use(
         .into_iter()
         .map(|id| {
             let hop = hops::place(id);
-            let utilisation = match id {
+            let utilisation = if id == HopId::Cpu {
                 // The busier of the cores and of the I/O threads is the limit.
-                HopId::Cpu => {
-                    let (cores, threads) = busy[hop].split_at(spec.cpu.cores as usize);
-                    utilisation(cores, elapsed).max(utilisation(threads, elapsed))
-                }
-                _ => utilisation(&busy[hop], elapsed),
+                let (cores, threads) = busy[hop].split_at(spec.cpu.cores as usize);
+                utilisation(cores, elapsed).max(utilisation(threads, elapsed))
+            } else {
+                utilisation(&busy[hop], elapsed)
             };
             HopUse {
                 id,

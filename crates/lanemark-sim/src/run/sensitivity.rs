@@ -90,9 +90,12 @@ pub fn compute_sensitivity(
     outcomes: &[Sample],
 ) -> Sensitivity {
     let latency = |sample: &Sample| sample.latency().mean_ns();
-    let busy = |id: SystemChange| match id {
-        SystemChange::Hop(id) => Some(base.path.as_ref()?.hop(id)?.utilisation),
-        _ => None,
+    let busy = |id: SystemChange| {
+        if let SystemChange::Hop(id) = id {
+            Some(base.path.as_ref()?.hop(id)?.utilisation)
+        } else {
+            None
+        }
     };
     let gain = |(variant, outcome): (&ChangedSystem, &Sample)| ChangeGain {
         id: variant.id,
@@ -134,8 +137,13 @@ fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<ChangedS
         let mut faster = spec.clone().into_spec();
         apply(&mut faster);
         let spec = faster.checked().ok()?.with_memory(spec.memory());
-        let (hop, change) = (hops::name(&spec, id), change.to_owned());
-        Some(ChangedSystem { id: SystemChange::Hop(id), hop, change, spec, test: test.clone() })
+        Some(ChangedSystem {
+            id: SystemChange::Hop(id),
+            hop: hops::name(&spec, id),
+            change: change.to_owned(),
+            spec,
+            test: test.clone(),
+        })
     };
     let mut all = vec![
         changed(HopId::Cpu, "a processor twice as fast", &|spec| speed_up_processor(spec)),
@@ -206,9 +214,10 @@ fn each_protocol(spec: &mut SystemSpec, mut change: impl FnMut(&mut ProtocolSpec
 
 /// Returns a description of the change that halves the times of the protocol.
 fn fetching(spec: &SystemSpec) -> &'static str {
-    match spec.attachments.iter().any(|attachment| attachment.protocol.adapter.is_some()) {
-        true => "an adapter twice as fast",
-        false => "half the time to fetch commands",
+    if spec.attachments.iter().any(|attachment| attachment.protocol.adapter.is_some()) {
+        "an adapter twice as fast"
+    } else {
+        "half the time to fetch commands"
     }
 }
 
@@ -355,10 +364,8 @@ mod tests {
             speed_up_link(&mut changed, place);
             let all = changed.trunk.iter().chain(&changed.attachments[0].port_path.links);
             for (index, one) in all.enumerate() {
-                let (speed, latency) = match index == place {
-                    true => (2, other.latency / 2),
-                    false => (1, other.latency),
-                };
+                let (speed, latency) =
+                    if index == place { (2, other.latency / 2) } else { (1, other.latency) };
                 assert_eq!((one.speed, one.latency), (speed, latency), "{index} of {place}");
             }
         }

@@ -127,7 +127,8 @@ impl Simulator {
         let Command { drive, port_path, trace, in_cache, .. } = &mut self.commands[handle];
         *in_cache = true;
         let path = &mut self.attachments[usize::from(*drive)].path;
-        let (drive, port_path) = (*drive, *port_path);
+        let drive = *drive;
+        let port_path = *port_path;
         let burst = LinkBurst { bytes: length, position: WHOLE };
         let outflow = path.carry_read_from_adapter(port_path, self.now, burst, trace);
         self.send_on(handle, drive, port_path, burst, outflow);
@@ -150,7 +151,7 @@ impl Simulator {
             self.commands[command].begin(self.now, &new);
             self.commands[command].in_cache = true;
             let media = &mut self.attachments[usize::from(drive)].drive.media;
-            media!(media, media => media.takes(1));
+            media!(media, media => media.note_commands(1));
             let Some(adapter) = &mut self.adapter else { return };
             let span = adapter.serve(self.now, 0);
             self.events.schedule(span.end, Event::Admitted(command));
@@ -164,7 +165,7 @@ impl Simulator {
         self.note_answer(drive);
         self.commands.free(handle);
         let media = &mut self.attachments[usize::from(drive)].drive.media;
-        if let Some(at) = media!(media, media => media.gives(self.now)) {
+        if let Some(at) = media!(media, media => media.note_answered(self.now)) {
             self.events.schedule(at, Event::Idle(drive));
         }
         if let Some(cache) = self.cache() {

@@ -53,7 +53,6 @@ pub(super) struct Command {
     pub(super) drive: DriveNumber,
     pub(super) operation: Operation,
     pub(super) announced: bool,
-    /// The path that the command took.
     pub(super) port_path: PathNumber,
     /// Whether the next `Decoded` of this command is void.
     pub(super) put_back: bool,
@@ -81,7 +80,6 @@ pub(super) struct CommandDamage {
     pub(super) tries: u8,
     /// Whether the command must be repeated because a link has corrupted it.
     pub(super) spoilt: bool,
-    /// The fault that caused the damage.
     pub(super) fault: FaultNumber,
 }
 
@@ -91,7 +89,6 @@ pub(super) enum HostStep {
     /// The host sends the command again.
     #[default]
     Again,
-    /// The host fails the command.
     Fail,
     /// The host sends the command over another path, or fails it if there is no other path.
     OtherWay,

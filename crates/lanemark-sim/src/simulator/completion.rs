@@ -28,10 +28,7 @@ impl Completion {
     /// # Errors
     /// Returns [`SimError::NeverEnds`] if the completion is after the end of simulated time.
     pub(crate) fn check_end(&self) -> Result<(), SimError> {
-        match self.completed <= Instant::END {
-            true => Ok(()),
-            false => Err(SimError::NeverEnds),
-        }
+        if self.completed <= Instant::END { Ok(()) } else { Err(SimError::NeverEnds) }
     }
 }
 
@@ -39,10 +36,10 @@ impl Simulator {
     /// Handles a completion that has reached the host.
     #[inline]
     pub(super) fn on_notified(&mut self, handle: CommandHandle) {
-        match self.commands[handle].in_cache {
-            true if self.commands[handle].is_of_cache() => return self.on_cache_write_done(handle),
-            true => {}
-            false => self.note_answer(self.commands[handle].drive),
+        if !(self.commands[handle].in_cache) {
+            self.note_answer(self.commands[handle].drive);
+        } else if self.commands[handle].is_of_cache() {
+            return self.on_cache_write_done(handle);
         }
         if self.faults.is_some() && self.loses_answer(handle) {
             return;
@@ -137,7 +134,7 @@ impl Simulator {
             self.resume(waiting, thread);
         }
         let media = &mut self.attachments[usize::from(drive)].drive.media;
-        if let Some(at) = media!(media, media => media.gives(self.now)) {
+        if let Some(at) = media!(media, media => media.note_answered(self.now)) {
             self.events.schedule(at, Event::Idle(drive));
         }
         let pending = &mut self.requests[request];
@@ -165,8 +162,13 @@ impl Simulator {
             && self.attachments[usize::from(drive)].takes_no_flush
             && pending.status == RequestStatus::Good;
         if let Some(faults) = self.faults.as_mut().filter(|_| !is_of_host) {
-            let (status, submitted) = (pending.status, pending.submitted);
-            faults.ended(drive, status, pending.fault, submitted, self.now);
+            faults.record_outcome(
+                drive,
+                pending.status,
+                pending.fault,
+                pending.submitted,
+                self.now,
+            );
         }
         self.commands.free(handle);
         self.requests.free(request);

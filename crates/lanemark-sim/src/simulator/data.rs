@@ -41,9 +41,11 @@ impl Simulator {
             return self.start_media(handle);
         }
         let changes = operation != Operation::Read;
-        let (now, events, media) = (self.now, &mut self.events, &mut drive.media);
-        let misses =
-            media!(media, media => media.look_up(now, handle, offset, length, changes, events));
+        let media = &mut drive.media;
+        let misses = media!(
+            media,
+            media => media.look_up(self.now, handle, offset, length, changes, &mut self.events)
+        );
         let pages = misses.from_media + misses.from_host;
         if pages == 0 {
             return self.start_media(handle);
@@ -83,7 +85,8 @@ impl Simulator {
             return;
         }
         let Command { drive: index, operation, offset, length, .. } = self.commands[handle];
-        let (now, events) = (self.now, &mut self.events);
+        let now = self.now;
+        let events = &mut self.events;
         let Drive { front_end, media, .. } = &mut self.attachments[usize::from(index)].drive;
         match operation {
             Operation::Read => {
@@ -108,9 +111,11 @@ impl Simulator {
     /// Begins a read from the media or from data that was read ahead.
     pub(super) fn read_media(&mut self, handle: CommandHandle) {
         let Command { drive, offset, length, .. } = self.commands[handle];
-        let (now, events) = (self.now, &mut self.events);
         let media = &mut self.attachments[usize::from(drive)].drive.media;
-        let bursts = media!(media, media => media.read(now, handle, offset, length, events));
+        let bursts = media!(
+            media,
+            media => media.read(self.now, handle, offset, length, &mut self.events)
+        );
         self.commands[handle].bursts_left = bursts;
     }
 
@@ -198,9 +203,10 @@ impl Simulator {
         let Command { drive, port_path, operation, trace, in_cache, .. } =
             &mut self.commands[handle];
         let port_path = self.attachments[usize::from(*drive)].path.port_path(*port_path);
-        let notified = match *in_cache {
-            true => port_path.complete_to_adapter(self.now, *operation, trace),
-            false => port_path.complete(&mut self.shared, self.now, *operation, trace),
+        let notified = if *in_cache {
+            port_path.complete_to_adapter(self.now, *operation, trace)
+        } else {
+            port_path.complete(&mut self.shared, self.now, *operation, trace)
         };
         self.events.schedule(notified, Event::Notified(handle));
     }
@@ -234,7 +240,8 @@ impl Simulator {
     /// Fetches over the links a burst of a write for which the buffer has room.
     pub(super) fn fetch_data(&mut self, handle: WriteBurstHandle) {
         let WriteBurst { command, length, last, .. } = &mut self.write_bursts[handle];
-        let (command, length) = (&mut self.commands[*command], *length);
+        let command = &mut self.commands[*command];
+        let length = *length;
         command.bursts_left -= 1;
         *last = command.bursts_left == 0;
         let position = BurstPosition { first: !command.announced, last: *last };
@@ -245,11 +252,13 @@ impl Simulator {
         let in_cache = command.in_cache;
         let trace = if position.last { &mut command.trace } else { &mut self.aside };
         trace.account_wait(Hop::Buffer, self.now);
-        let (port_path, now) = (command.port_path, self.now);
+        let port_path = command.port_path;
+        let now = self.now;
         let burst = LinkBurst { bytes: length, position };
-        let arrival = match in_cache {
-            true => path.carry_write_from_adapter(port_path, now, burst, trace),
-            false => path.carry_write(port_path, &mut self.shared, now, burst, trace),
+        let arrival = if in_cache {
+            path.carry_write_from_adapter(port_path, now, burst, trace)
+        } else {
+            path.carry_write(port_path, &mut self.shared, now, burst, trace)
         };
         self.events.schedule(arrival, Event::DataIn(handle));
         if self.faults.is_some() {
@@ -264,16 +273,17 @@ impl Simulator {
         self.write_bursts.free(handle);
         let index = self.commands[burst.command].drive;
         let media = &mut self.attachments[usize::from(index)].drive.media;
-        let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
-        media!(media, media => media.write(now, burst, events, outcomes));
+        media!(media, media => media.write(self.now, burst, &mut self.events, &mut self.outcomes));
         self.settle(index);
     }
 
     #[inline]
     pub(super) fn media_step(&mut self, index: DriveNumber, operation: OperationHandle) {
         let media = &mut self.attachments[usize::from(index)].drive.media;
-        let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
-        let outcome = media!(media, media => media.step(now, operation, events, outcomes));
+        let outcome = media!(
+            media,
+            media => media.step(self.now, operation, &mut self.events, &mut self.outcomes)
+        );
         let Some(outcome) = outcome else { return };
         self.process_outcome(index, outcome);
         if !self.outcomes.is_empty() {
@@ -286,8 +296,10 @@ impl Simulator {
         let burst = self.events.take_burst(handle);
         let index = self.commands[burst.command].drive;
         let media = &mut self.attachments[usize::from(index)].drive.media;
-        let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
-        media!(media, media => media.off_media(now, burst, events, outcomes));
+        media!(
+            media,
+            media => media.off_media(self.now, burst, &mut self.events, &mut self.outcomes)
+        );
         self.settle(index);
         self.media_changed(index);
     }
@@ -303,7 +315,8 @@ impl Simulator {
         self.aside.begin(self.now);
         let trace = if position.last { &mut command.trace } else { &mut self.aside };
         let outflow = path.carry_read(command.port_path, self.now, burst, trace);
-        let (drive, port_path) = (command.drive, command.port_path);
+        let drive = command.drive;
+        let port_path = command.port_path;
         self.send_on(handle, drive, port_path, burst, outflow);
         if self.faults.is_some() {
             self.look_for_spoilt(handle);

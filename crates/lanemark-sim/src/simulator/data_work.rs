@@ -17,7 +17,7 @@ pub(super) struct DataWork(CpuSpec);
 
 impl DataWork {
     /// Returns the values of `cpu`, if any of its times depends on the data of a request.
-    pub(super) fn of(cpu: &CpuSpec) -> Option<Box<Self>> {
+    pub(super) fn from_cpu(cpu: &CpuSpec) -> Option<Box<Self>> {
         cpu.works_on_data().then(|| Box::new(Self(*cpu)))
     }
 }

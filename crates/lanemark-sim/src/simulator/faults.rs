@@ -86,12 +86,13 @@ impl Simulator {
     /// Adds a fault that begins at its time, which must be after time zero and not in the past. `system` must have been
     /// checked with the fault. Returns the fault's number.
     pub(in super::super) fn add_fault(&mut self, system: &SystemSpec, fault: Fault) -> FaultNumber {
-        let (at, over) = (fault.at, fault.over_at());
+        let at = fault.at;
+        let over = fault.over_at();
         let number = match &mut self.faults {
             Some(faults) => faults.add(fault),
             // If there are no other faults, the plan contains only this fault.
             None => {
-                self.faults = Faults::of(system, self.key);
+                self.faults = Faults::for_system(system, self.key);
                 0
             }
         };
@@ -206,31 +207,33 @@ impl Simulator {
             let affected = drives(self.attachments.len()).filter(|drive| fault.hurts(drive.0));
             affected.map(|drive| link_of(&faults.system, drive, place)).any(|other| other == link)
         };
-        match kind {
-            FaultKind::Retrain { .. } => {
-                let last = faults.last_of_any(self.now, |fault| match fault.kind {
-                    FaultKind::Retrain { link, .. } => is_of_link(fault, link),
-                    _ => false,
-                });
-                let trained: Option<LinkModel> = match last.map(|number| faults.fault(number).kind)
-                {
-                    Some(FaultKind::Retrain { to, .. }) => model.trained(to),
-                    _ => Some(model),
-                };
-                let model = trained.unwrap_or(model);
-                self.link(drive, place.port, number).train(model);
-            }
-            _ => {
-                let last = faults.last_of_any(self.now, |fault| match fault.kind {
-                    FaultKind::LinkErrors { link, .. } => is_of_link(fault, link),
-                    _ => false,
-                });
-                let rate = match last.map(|number| faults.fault(number).kind) {
-                    Some(FaultKind::LinkErrors { rate, .. }) => Some(rate),
-                    _ => None,
-                };
-                self.link(drive, place.port, number).set_bit_error_rate(rate, Rng::new(key));
-            }
+        if matches!(kind, FaultKind::Retrain { .. }) {
+            let last = faults.last_of_any(self.now, |fault| {
+                if let FaultKind::Retrain { link, .. } = fault.kind {
+                    is_of_link(fault, link)
+                } else {
+                    false
+                }
+            });
+            let trained: Option<LinkModel> = match last.map(|number| faults.fault(number).kind) {
+                Some(FaultKind::Retrain { to, .. }) => model.trained(to),
+                _ => Some(model),
+            };
+            let model = trained.unwrap_or(model);
+            self.link(drive, place.port, number).train(model);
+        } else {
+            let last = faults.last_of_any(self.now, |fault| {
+                if let FaultKind::LinkErrors { link, .. } = fault.kind {
+                    is_of_link(fault, link)
+                } else {
+                    false
+                }
+            });
+            let rate = match last.map(|number| faults.fault(number).kind) {
+                Some(FaultKind::LinkErrors { rate, .. }) => Some(rate),
+                _ => None,
+            };
+            self.link(drive, place.port, number).set_bit_error_rate(rate, Rng::new(key));
         }
     }
 
@@ -301,9 +304,12 @@ impl Simulator {
             let status = RequestStatus::Failed(ErrorKind::Timeout);
             let loses_this_port = |kind: &FaultKind| loses_port(kind, command.port_path.0);
             let fault = faults.last(index, self.now, loses_this_port).unwrap_or_default();
-            let timeout = match faults.fault(fault).kind {
-                FaultKind::PortLoss { timeout: Some(timeout), .. } => timeout,
-                _ => port_paths.timeout,
+            let timeout = if let FaultKind::PortLoss { timeout: Some(timeout), .. } =
+                faults.fault(fault).kind
+            {
+                timeout
+            } else {
+                port_paths.timeout
             };
             let harm = CommandDamage { status, then: HostStep::OtherWay, fault, ..command.harm };
             (harm, command.sent + timeout)
@@ -346,7 +352,9 @@ impl Simulator {
     pub(super) fn timed_out(&mut self, handle: CommandHandle) {
         let Some(faults) = &mut self.faults else { return };
         let command = &mut self.commands[handle];
-        let (index, fault, thread) = (command.drive, command.harm.fault, command.thread);
+        let index = command.drive;
+        let fault = command.harm.fault;
+        let thread = command.thread;
         command.trace.account_wait(Hop::Protocol, self.now);
         let again = match command.harm.then {
             HostStep::Again => true,
@@ -388,7 +396,8 @@ impl Simulator {
     fn power_cut(&mut self, number: FaultNumber, fault: &Fault) {
         let Some(faults) = &mut self.faults else { return };
         let Some(up) = fault.over_at() else { return };
-        let (now, hurts) = (self.now, |drive: DriveNumber| fault.hurts(drive.0));
+        let now = self.now;
+        let hurts = |drive: DriveNumber| fault.hurts(drive.0);
         let Self { commands, transfers, write_bursts, .. } = self;
         self.events.forget(|event, of_burst| {
             let drive = match event {
@@ -475,7 +484,8 @@ impl Simulator {
             let is_power_cut = |kind: &FaultKind| matches!(kind, FaultKind::PowerCut { .. });
             let is_up = faults.last(drive, self.now, is_power_cut).is_none();
             if is_up && fault.hurts(drive.0) {
-                let (media, events) = (&mut attachment.drive.media, &mut self.events);
+                let media = &mut attachment.drive.media;
+                let events = &mut self.events;
                 media!(media, media => media.power_up(self.now, events));
             }
         }
@@ -488,7 +498,7 @@ impl Simulator {
         self.requests.free(handle);
         if let Some(faults) = &mut self.faults {
             faults.note_answer(handle, status);
-            faults.ended(DriveNumber(target.drive), status, fault, submitted, self.now);
+            faults.record_outcome(DriveNumber(target.drive), status, fault, submitted, self.now);
         }
         let mut budget = Budget::default();
         budget.wait_more(Hop::Protocol as usize, self.now.since(submitted));

@@ -154,7 +154,7 @@ impl AttachedDrive {
     fn new(index: usize, spec: &AttachmentSpec, content: PriorContent, key: StreamKey) -> Self {
         let extents = extents(&spec.namespaces, spec.drive.capacity);
         let content = PriorContent { written: spec.written_extent(content.written), ..content };
-        let arbiter = Arbiter::of(&spec.protocol);
+        let arbiter = Arbiter::for_protocol(&spec.protocol);
         let drive = Drive::new(DriveNumber(index as u16), &spec.drive, content, arbiter, key);
         Self {
             extents,
@@ -182,7 +182,7 @@ impl Simulator {
             request_submit: spec.cpu.request_submit,
             write_submit: spec.cpu.write_submit,
             request_complete: spec.cpu.request_complete,
-            data_work: DataWork::of(&spec.cpu),
+            data_work: DataWork::from_cpu(&spec.cpu),
             wake: spec.cpu.wake,
             idle_after: spec.cpu.idle_after,
             events: EventSchedule::new(),
@@ -192,7 +192,7 @@ impl Simulator {
             io_threads: vec![Station::default(); spec.cpu.io_threads as usize],
             shared: spec.trunk.iter().map(|link| Link::new(link, COMPLETION)).collect(),
             turns: vec![SharedLink::new(spec.drives() * 2); spec.trunk.len()],
-            adapter: Adapter::of(spec),
+            adapter: Adapter::for_system(spec),
             attachments: attachments.collect(),
             requests: Slab::new(),
             commands: Slab::new(),
@@ -200,7 +200,7 @@ impl Simulator {
             transfers: Slab::new(),
             outcomes: OutcomeQueue::default(),
             aside: BudgetTrace::new(Instant::ZERO),
-            faults: Faults::of(spec, key),
+            faults: Faults::for_system(spec, key),
             key,
         };
         simulator.plan_faults(&spec.faults);
@@ -301,7 +301,7 @@ impl Simulator {
     }
 
     /// Returns the request that completed last, to which [`Simulator::goes_on_until`] advanced.
-    pub(super) fn ended(&self) -> &Completion {
+    pub(super) fn last_completion(&self) -> &Completion {
         &self.ended
     }
 
@@ -395,22 +395,22 @@ impl Simulator {
         let AttachedDrive { extents, transfer_max, protocol, .. } =
             &self.attachments[usize::from(drive)];
         let start = extents[usize::from(namespace)].start + access.offset;
-        let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
+        let transfer_max = *transfer_max;
+        let queue = protocol.queue_of(thread);
         // A trim states its range, and a flush does not need a range, so each of them is one command.
-        let transfer_max = match access.operation.moves_data() {
-            true => transfer_max,
-            false => access.length.max(Bytes(1)),
-        };
+        let transfer_max =
+            if access.operation.moves_data() { transfer_max } else { access.length.max(Bytes(1)) };
         let count = access.length.get().div_ceil(transfer_max.get()).max(1);
-        let request_submit = match access.operation {
-            Operation::Write => self.request_submit + self.write_submit,
-            _ => self.request_submit,
+        let request_submit = if access.operation == Operation::Write {
+            self.request_submit + self.write_submit
+        } else {
+            self.request_submit
         };
         self.requests[handle].submitted = self.now;
         self.requests[handle].unnotified = count as u32;
         self.requests[handle].incomplete = count as u32;
         let media = &mut self.attachments[usize::from(drive)].drive.media;
-        media!(media, media => media.takes(count as u32));
+        media!(media, media => media.note_commands(count as u32));
         for index in 0..count {
             let done = transfer_max * index;
             let command = self.commands.renew();
@@ -461,17 +461,25 @@ impl Simulator {
             &mut self.attachments[usize::from(command.drive)];
         command.port_path = port_paths.choose();
         command.sent = self.now;
-        let (operation, length) = (command.operation, command.length);
-        let (port_path, shared) = (path.port_path(command.port_path), &mut self.shared);
-        let fetched =
-            protocol.fetch(self.now, port_path, shared, operation, length, &mut command.trace);
+        let operation = command.operation;
+        let length = command.length;
+        let port_path = path.port_path(command.port_path);
+        let fetched = protocol.fetch(
+            self.now,
+            port_path,
+            &mut self.shared,
+            operation,
+            length,
+            &mut command.trace,
+        );
         if port_path.issues_by_frames() {
             self.events.schedule(fetched, Event::Fetched(handle));
             return;
         }
         let at_once = !port_paths.are_several() && protocol.fetches(operation, length) <= 1;
         let front_end = &mut drive.front_end;
-        let (commands, events) = (&mut self.commands, &mut self.events);
+        let commands = &mut self.commands;
+        let events = &mut self.events;
         if !(at_once && front_end.send(self.now, fetched, handle, commands, events)) {
             front_end.expect(self.now, commands, events);
             self.events.schedule(fetched, Event::Arrived(handle));
@@ -497,8 +505,9 @@ impl Simulator {
     fn issue_frames(&mut self, handle: CommandHandle, bridged: bool) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
-        let (port_path, operation) = (path.port_path(command.port_path), command.operation);
-        let arrival = port_path.issue_frames(self.now, operation, bridged, &mut command.trace);
+        let port_path = path.port_path(command.port_path);
+        let arrival =
+            port_path.issue_frames(self.now, command.operation, bridged, &mut command.trace);
         if !bridged && port_path.has_bridge() {
             self.events.schedule(arrival, Event::Bridged(handle));
             return;

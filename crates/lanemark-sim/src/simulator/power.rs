@@ -56,9 +56,10 @@ impl Simulator {
     pub(super) fn on_awake(&mut self, handle: CommandHandle) {
         self.commands[handle].trace.account_wait(Hop::Power, self.now);
         let index = usize::from(self.commands[handle].drive);
-        match self.attachments[index].path.port_path(PathNumber(0)).issues_by_frames() {
-            true => self.decode(handle),
-            false => self.fetch(handle),
+        if self.attachments[index].path.port_path(PathNumber(0)).issues_by_frames() {
+            self.decode(handle)
+        } else {
+            self.fetch(handle)
         }
     }
 
@@ -81,7 +82,7 @@ impl Simulator {
     pub(super) fn note_answer(&mut self, index: DriveNumber) {
         let AttachedDrive { meter, drive, .. } = &mut self.attachments[usize::from(index)];
         if let Some(meter) = meter {
-            meter.note_answer(self.now, media!(&drive.media, media => media.works(self.now)));
+            meter.note_answer(self.now, media!(&drive.media, media => media.is_working(self.now)));
         }
     }
 
@@ -92,7 +93,7 @@ impl Simulator {
         if let Some(meter) = meter
             && meter.has_no_command()
         {
-            meter.background(self.now, media!(&drive.media, media => media.works(self.now)));
+            meter.background(self.now, media!(&drive.media, media => media.is_working(self.now)));
         }
     }
 }

@@ -58,16 +58,17 @@ impl AdapterSpec {
         let Some(OverloadCost { above, command_time }) = self.crowded else { return Ok(()) };
         check_within("adapter.crowded", above.into(), 1, CROWDED_MAX.into())?;
         check_step_times([("adapter.crowded_time", command_time)])?;
-        match command_time < self.command_time {
-            true => Err(SpecError {
+        if command_time < self.command_time {
+            Err(SpecError {
                 field: "adapter.crowded_time",
                 value: command_time.to_string(),
                 bound: format!(
                     "at least the {} of an adapter with few commands",
                     self.command_time
                 ),
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 

@@ -58,7 +58,7 @@ impl CheckedSystem {
     pub(crate) fn with_only_faults(&self, faults: Vec<Fault>) -> Result<Self, Vec<SpecError>> {
         let spec = SystemSpec { faults, ..self.spec.clone() };
         let errors = spec.fault_errors();
-        if errors.is_empty() { Ok(self.of(spec)) } else { Err(errors) }
+        if errors.is_empty() { Ok(self.with_spec(spec)) } else { Err(errors) }
     }
 
     /// Returns the system with a maximum memory for each of its simulations. A run of a test or a replay ends with
@@ -74,7 +74,7 @@ impl CheckedSystem {
     }
 
     /// Returns a variant of this system.
-    fn of(&self, spec: SystemSpec) -> Self {
+    fn with_spec(&self, spec: SystemSpec) -> Self {
         Self { spec, memory: self.memory }
     }
 
@@ -118,7 +118,7 @@ impl CheckedSystem {
                 *time = Duration::ZERO;
             }
         }
-        self.of(spec)
+        self.with_spec(spec)
     }
 
     /// Returns the system with the processor times of a test of `threads` threads. Only as many threads as there are
@@ -147,7 +147,7 @@ impl CheckedSystem {
                 .into_iter()
                 .for_each(longer);
         }
-        Cow::Owned(self.of(spec))
+        Cow::Owned(self.with_spec(spec))
     }
 
     /// Returns the plain values, for modification.

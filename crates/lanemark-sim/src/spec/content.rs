@@ -20,24 +20,22 @@ impl PriorContent {
     /// Returns the content that `test` expects. The span of a test is written before the test begins. A test that only
     /// writes sequentially is an exception: it is the first to write its span, and starts with an empty drive. The
     /// destination of a copy is also empty.
-    pub fn of(test: &Test) -> Self {
+    pub fn for_test(test: &Test) -> Self {
         let is_just_written = test.reads() && test.requests().is_some();
         let only_writes = !test.reads() && !test.trims() && test.writes();
-        let written = match only_writes && test.is_in_order() {
-            true => Bytes::ZERO,
-            false => test.span_end(),
-        };
+        let written = if only_writes && test.is_in_order() { Bytes::ZERO } else { test.span_end() };
         Self { written, compressibility: test.compressibility, is_just_written }
     }
 
     /// Returns the content for `tests` that run in parallel: data up to the highest end of any test, with the minimum
     /// compressibility of any test.
     pub fn of_all<'t>(tests: impl IntoIterator<Item = &'t Test>) -> Self {
-        let all = tests.into_iter().map(Self::of).reduce(|one, other| Self {
+        let all = tests.into_iter().map(Self::for_test).reduce(|one, other| Self {
             written: one.written.max(other.written),
-            compressibility: match one.compressibility < other.compressibility {
-                true => one.compressibility,
-                false => other.compressibility,
+            compressibility: if one.compressibility < other.compressibility {
+                one.compressibility
+            } else {
+                other.compressibility
             },
             is_just_written: one.is_just_written || other.is_just_written,
         });
@@ -72,7 +70,7 @@ mod tests {
                 asked.read_share = Ratio::new(reads).unwrap();
             })
         };
-        let written = |pattern, reads| PriorContent::of(&test(pattern, reads)).written;
+        let written = |pattern, reads| PriorContent::for_test(&test(pattern, reads)).written;
         let span = random_read().span;
         assert_eq!(written(Pattern::Sequential, 0.0), Bytes::ZERO);
         assert_eq!(written(Pattern::Backward, 0.0), Bytes::ZERO);
@@ -82,7 +80,7 @@ mod tests {
         assert_eq!(written(Pattern::Uniform, 0.0), span);
         let trims = test(Pattern::Sequential, 0.0)
             .with(|asked| asked.mix.trim_share = Ratio::new(0.5).unwrap());
-        assert!(trims.trims() && PriorContent::of(&trims).written == span);
+        assert!(trims.trims() && PriorContent::for_test(&trims).written == span);
         // In parallel with a test that reads, the span of the reading test is written.
         let beside = [test(Pattern::Sequential, 0.0), test(Pattern::Sequential, 1.0)];
         assert_eq!(PriorContent::of_all(&beside).written, span);

@@ -108,7 +108,8 @@ impl DiskSpec {
         check_within("drive.disk.zones", self.cylinders(), CYLINDERS.0, CYLINDERS.1)?;
         self.read_seek.check("drive.disk.read_seek")?;
         self.write_seek.check("drive.disk.write_seek")?;
-        let (read, write) = (&self.read_seek, &self.write_seek);
+        let read = &self.read_seek;
+        let write = &self.write_seek;
         if write.track_to_track < read.track_to_track {
             let bound = format!("at least the {} of a read", read.track_to_track);
             return fail("drive.disk.write_seek.track_to_track", write.track_to_track, bound);
@@ -228,7 +229,8 @@ mod tests {
             let [track_to_track, average, full_stroke] = seek.map(Duration::from_microseconds);
             SeekSpec { track_to_track, average, full_stroke }.check("seek").map_err(|e| e.bound)
         };
-        let (order, ends) = ("track to track < average < full stroke", "above 0 and up to 1 s");
+        let order = "track to track < average < full stroke";
+        let ends = "above 0 and up to 1 s";
         for (seek, wanted) in [
             ([300, 300, 9_000], order),
             ([300, 299, 9_000], order),

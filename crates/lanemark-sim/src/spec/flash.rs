@@ -80,7 +80,8 @@ impl PageTimes {
         }
         let total = u128::from(mean.picoseconds()) * parts.len() as u128;
         let mut times = [Duration::ZERO; 4];
-        let (mut sum, mut begin) = (0, 0);
+        let mut sum = 0;
+        let mut begin = 0;
         for (time, &part) in times.iter_mut().zip(parts) {
             // Each time is the difference of two rounded sums, so that the mean is exact.
             sum += u128::from(part);
@@ -93,7 +94,7 @@ impl PageTimes {
 
     /// Returns the time of page `page` of a block.
     #[inline]
-    pub fn of(&self, page: u32) -> Duration {
+    pub fn page_time(&self, page: u32) -> Duration {
         match self.kinds {
             1 => self.times[0],
             kinds => self.times[(page % u32::from(kinds)) as usize],
@@ -382,8 +383,11 @@ impl FlashSpec {
             share if share.get() < 0.01 => "from 1% to 100%",
             _ => return Ok(()),
         };
-        let (field, value) = ("drive.translation.beside_collection", share.to_string());
-        Err(SpecError { field, value, bound: bound.to_owned() })
+        Err(SpecError {
+            field: "drive.translation.beside_collection",
+            value: share.to_string(),
+            bound: bound.to_owned(),
+        })
     }
 
     /// Checks that a read moves up to one unit, and that the flash has blocks to refresh.

@@ -33,7 +33,7 @@ impl MediaSpec {
     }
 
     /// Returns whether `power` fits this kind of media.
-    pub(super) fn takes(&self, power: &MediaPower) -> bool {
+    pub(super) fn fits_power(&self, power: &MediaPower) -> bool {
         matches!(
             (self, power),
             (Self::Flash(_), MediaPower::Flash { .. }) | (Self::Disk(_), MediaPower::Disk { .. })

@@ -40,10 +40,12 @@ impl SecondPort {
     /// # Errors
     /// Returns an error if a value is out of bounds.
     pub(super) fn check(&self) -> Result<(), SpecError> {
-        let (value, bound) = ("0".to_owned(), "1 or more of the port's own links".to_owned());
-        match self.port_path.links.is_empty() {
-            true => Err(SpecError { field: "links of the second port", value, bound }),
-            false => Ok(()),
+        let value = "0".to_owned();
+        let bound = "1 or more of the port's own links".to_owned();
+        if self.port_path.links.is_empty() {
+            Err(SpecError { field: "links of the second port", value, bound })
+        } else {
+            Ok(())
         }
     }
 }

@@ -128,15 +128,15 @@ impl HostPower {
 
 impl PowerSpec {
     pub(super) fn check(&self, media: &MediaSpec) -> Result<(), SpecError> {
-        if !media.takes(&self.media) {
+        if !media.fits_power(&self.media) {
             let bound = "the power of the drive's own media".to_owned();
             return Err(SpecError { field: "drive.power", value: "other media".to_owned(), bound });
         }
-        let at_most = |field, value: Watts, most: Watts| match value <= most {
-            true => Ok(()),
-            false => {
-                let (value, bound) = (value.to_string(), format!("at most {most}"));
-                Err(SpecError { field, value, bound })
+        let at_most = |field, value: Watts, most: Watts| {
+            if value <= most {
+                Ok(())
+            } else {
+                Err(SpecError { field, value: value.to_string(), bound: format!("at most {most}") })
             }
         };
         at_most("drive.power.idle", self.idle, POWER_MAX)?;

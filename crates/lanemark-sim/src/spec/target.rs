@@ -156,10 +156,10 @@ mod tests {
     use lanemark_schema::workload::{Access, Operation, Pattern};
 
     fn split(lengths: &[Bytes]) -> SystemSpec {
-        of(small_drive(), lengths)
+        system_with(small_drive(), lengths)
     }
 
-    fn of(drive: DriveSpec, lengths: &[Bytes]) -> SystemSpec {
+    fn system_with(drive: DriveSpec, lengths: &[Bytes]) -> SystemSpec {
         let mut system = nvme(drive);
         system.attachments[0].namespaces = lengths.to_vec();
         system
@@ -242,8 +242,8 @@ mod tests {
         let gain = megabytes(&two) / megabytes(&one);
         assert!((1.2..=2.0).contains(&gain), "{gain}");
         // Together, the namespaces reach only the throughput of the link, which one namespace also saturates by itself.
-        let whole = of(unlimited(), &[]);
-        let halves = of(unlimited(), &[Bytes::mebi(32); 2]);
+        let whole = system_with(unlimited(), &[]);
+        let halves = system_with(unlimited(), &[Bytes::mebi(32); 2]);
         let deep = crate::tests::runs::test(Bytes::kibi(128), Pattern::Sequential, true, 16);
         let ratio = megabytes(&run(&halves, &deep)) / megabytes(&run(&whole, &deep));
         assert!((ratio - 1.0).abs() < 0.01, "{ratio}");

@@ -24,14 +24,12 @@ use lanemark_schema::workload::{Access, Operation};
 /// Maximum length of a journal on its target.
 const LENGTH_MAX: Bytes = Bytes::mebi(64);
 
-/// The journals of all targets.
 pub(crate) struct Journal {
     spec: JournalSpec,
     heads: Vec<TargetJournal>,
     requests: Slab<JournalRequest, Syncs>,
 }
 
-/// The journal of one target.
 struct TargetJournal {
     target: DriveNamespace,
     start: Bytes,
@@ -61,7 +59,7 @@ const FLUSH: Access =
 
 impl Journal {
     /// Returns the journals of a system whose host has a file system with a journal.
-    pub(crate) fn of(spec: &CheckedSystem) -> Option<Self> {
+    pub(crate) fn for_system(spec: &CheckedSystem) -> Option<Self> {
         let journal = spec.journal?;
         let heads = spec.targets().into_iter().zip(spec.capacities()).map(|(target, capacity)| {
             let slots = |bytes: Bytes| Bytes(bytes.get() / 4096 * 4096);
@@ -81,10 +79,8 @@ impl Journal {
     /// Accepts a request, and returns the submission of its first step.
     pub(crate) fn accept(&mut self, submission: Submission) -> Submission {
         let Submission { at, target, access, thread, tag } = submission;
-        let mut left = match access.operation {
-            Operation::Flush => self.sync(at, target),
-            _ => vec![access],
-        };
+        let mut left =
+            if access.operation == Operation::Flush { self.sync(at, target) } else { vec![access] };
         let access_first = left.pop().unwrap_or(access);
         let request = JournalRequest {
             tag,
@@ -116,26 +112,27 @@ impl Journal {
             head.next += length;
             Access { operation: Operation::Write, offset, length }
         };
-        let (records, commit) = (write(self.spec.records), write(self.spec.commit));
+        let records = write(self.spec.records);
+        let commit = write(self.spec.commit);
         vec![FLUSH, commit, FLUSH, records]
     }
 
     /// Discards a request whose first step was rejected.
     pub(crate) fn forget(&mut self, tag: u64) {
-        self.requests.free(SyncHandle::of(tag as u32));
+        self.requests.free(SyncHandle::from_number(tag as u32));
     }
 
     /// Returns the tag of the application's request to which a step belongs, and the instant at which the first step of
     /// this request was submitted. The step itself was submitted at `submitted`.
     pub(crate) fn request_of(&self, tag: u64, submitted: Instant) -> (u64, Instant) {
-        let request = &self.requests[SyncHandle::of(tag as u32)];
+        let request = &self.requests[SyncHandle::from_number(tag as u32)];
         (request.tag, request.began.unwrap_or(submitted))
     }
 
     /// Accepts the completion of a step. Returns the submission of the next step. After the last step, changes
     /// `completion` into the completion of the application's request.
     pub(crate) fn next_step(&mut self, completion: &mut Completion) -> Option<Submission> {
-        let handle = SyncHandle::of(completion.tag as u32);
+        let handle = SyncHandle::from_number(completion.tag as u32);
         let request = &mut self.requests[handle];
         let submitted = *request.began.get_or_insert(completion.submitted);
         request.budget.accumulate(&completion.budget);
@@ -143,10 +140,17 @@ impl Journal {
             && let Some(access) = request.left.pop()
         {
             let JournalRequest { target, thread, .. } = *request;
-            let (at, tag) = (completion.completed, completion.tag);
-            return Some(Submission { at, target, access, thread, tag });
+            return Some(Submission {
+                at: completion.completed,
+                target,
+                access,
+                thread,
+                tag: completion.tag,
+            });
         }
-        let (tag, access, budget) = (request.tag, request.access, request.budget);
+        let tag = request.tag;
+        let access = request.access;
+        let budget = request.budget;
         self.requests.free(handle);
         *completion = Completion { tag, access, submitted, budget, ..*completion };
         None

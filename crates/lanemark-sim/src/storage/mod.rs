@@ -78,7 +78,7 @@ impl Storage {
         Self {
             simulator: Simulator::new(spec, content, key),
             volume,
-            journal: Journal::of(spec),
+            journal: Journal::for_system(spec),
             memory: spec.memory(),
         }
     }
@@ -132,7 +132,7 @@ impl Storage {
                 // All parts of a request are submitted at the same instant.
                 let mut first = BTreeMap::new();
                 for (part, submitted) in drive_requests {
-                    let request = volume.parts[PartHandle::of(part as u32)].request;
+                    let request = volume.parts[PartHandle::from_number(part as u32)].request;
                     first
                         .entry(request.number())
                         .or_insert((volume.requests[request].tag, submitted));
@@ -243,8 +243,14 @@ impl Storage {
             if !self.simulator.goes_on_until(limit) {
                 return None;
             }
-            if let Some((tag, access, status)) = volume.completes(self.simulator.ended()) {
-                return Some(Completion { tag, access, status, ..*self.simulator.ended() });
+            if let Some((tag, access, status)) = volume.completes(self.simulator.last_completion())
+            {
+                return Some(Completion {
+                    tag,
+                    access,
+                    status,
+                    ..*self.simulator.last_completion()
+                });
             }
         }
     }
@@ -255,9 +261,10 @@ impl Volume {
     /// small requests.
     fn part_of(&self, Access { operation, offset, length }: Access) -> Option<VolumePart> {
         let drives = self.outstanding.len() as u16;
-        match operation {
-            Operation::Flush => None,
-            _ => self.spec.within_chunk(drives, offset, length),
+        if operation == Operation::Flush {
+            None
+        } else {
+            self.spec.within_chunk(drives, offset, length)
         }
     }
 
@@ -266,9 +273,10 @@ impl Volume {
     fn parts_of(&mut self, access: Access) -> impl Iterator<Item = VolumePart> + Clone + use<> {
         let drives = self.outstanding.len() as u16;
         let Access { operation, offset, length } = access;
-        let (spec, offset, length) = match operation == Operation::Flush || length == Bytes::ZERO {
-            true => (VolumeSpec::Mirror, Bytes::ZERO, Bytes::ZERO),
-            false => (self.spec, offset, length),
+        let (spec, offset, length) = if operation == Operation::Flush || length == Bytes::ZERO {
+            (VolumeSpec::Mirror, Bytes::ZERO, Bytes::ZERO)
+        } else {
+            (self.spec, offset, length)
         };
         // A mirror writes to all drives and reads from one.
         let one =
@@ -291,7 +299,7 @@ impl Volume {
     /// and the outcome of the whole request.
     #[inline]
     fn completes(&mut self, completion: &Completion) -> Option<(u64, Access, RequestStatus)> {
-        let part = PartHandle::of(completion.tag as u32);
+        let part = PartHandle::from_number(completion.tag as u32);
         let VolumeRequestPart { request, drive } = self.parts[part];
         self.parts.free(part);
         self.outstanding[usize::from(drive)] -= 1;

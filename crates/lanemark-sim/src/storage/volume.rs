@@ -35,7 +35,7 @@ struct StripePosition {
 }
 
 impl StripePosition {
-    fn of(chunk: Bytes, drives: u16, place: Bytes) -> Self {
+    fn locate(chunk: Bytes, drives: u16, place: Bytes) -> Self {
         let row = chunk.get() * u64::from(drives);
         let rows = place.get() / row;
         Self { row: rows, into: place.get() - rows * row }
@@ -61,15 +61,16 @@ impl VolumeSpec {
         let (first, end) = match self {
             Self::Mirror => (StripePosition::default(), StripePosition::default()),
             Self::Stripe { chunk } => (
-                StripePosition::of(chunk, drives, offset),
-                StripePosition::of(chunk, drives, offset + length),
+                StripePosition::locate(chunk, drives, offset),
+                StripePosition::locate(chunk, drives, offset + length),
             ),
         };
         (0..drives).filter_map(move |drive| {
             let Self::Stripe { chunk } = self else {
                 return Some(VolumePart { drive, offset, length });
             };
-            let (start, end) = (first.before(chunk, drive), end.before(chunk, drive));
+            let start = first.before(chunk, drive);
+            let end = end.before(chunk, drive);
             let part = VolumePart { drive, offset: Bytes(start), length: Bytes(end - start) };
             (end > start).then_some(part)
         })
@@ -84,11 +85,13 @@ impl VolumeSpec {
         length: Bytes,
     ) -> Option<VolumePart> {
         let Self::Stripe { chunk } = self else { return None };
-        let (number, into) = (offset.get() / chunk.get(), offset.get() % chunk.get());
+        let number = offset.get() / chunk.get();
+        let into = offset.get() % chunk.get();
         if length == Bytes::ZERO || into + length.get() > chunk.get() {
             return None;
         }
-        let (row, drive) = (number / u64::from(drives), number % u64::from(drives));
+        let row = number / u64::from(drives);
+        let drive = number % u64::from(drives);
         Some(VolumePart { drive: drive as u16, offset: Bytes(row * chunk.get() + into), length })
     }
 
@@ -96,14 +99,15 @@ impl VolumeSpec {
     pub(crate) fn content(self, drives: u16, content: PriorContent) -> PriorContent {
         let Self::Stripe { chunk } = self else { return content };
         // The first drive has the largest share of any prefix.
-        let written = StripePosition::of(chunk, drives, content.written).before(chunk, 0);
+        let written = StripePosition::locate(chunk, drives, content.written).before(chunk, 0);
         PriorContent { written: Bytes(written), ..content }
     }
 
     /// Returns the numbers of bytes that one byte of the volume moves on a hop of one drive and on a link that all
     /// drives share. `reads` is the share of reads.
     pub(crate) fn demand(self, drives: usize, reads: Ratio) -> (f64, f64) {
-        let (drives, reads) = (drives as f64, reads.get());
+        let drives = drives as f64;
+        let reads = reads.get();
         match self {
             Self::Stripe { .. } => (1.0 / drives, 1.0),
             Self::Mirror => (reads / drives + 1.0 - reads, reads + (1.0 - reads) * drives),
@@ -167,11 +171,13 @@ mod tests {
         fn parts_are_the_chunks_of_the_request(
             chunks in 1u64..40, drives in 2u16..9, offset in 0u64..5000, length in 1u64..3000,
         ) {
-            let (slot, chunk) = (4096, chunks * 4096);
+            let slot = 4096;
+            let chunk = chunks * 4096;
             let spec = VolumeSpec::Stripe { chunk: Bytes(chunk) };
             let mut expected: Vec<(u16, u64)> = (offset..offset + length)
                 .map(|index| {
-                    let (number, within) = (index * slot / chunk, index * slot % chunk);
+                    let number = index * slot / chunk;
+                    let within = index * slot % chunk;
                     let drive = number % u64::from(drives);
                     (drive as u16, number / u64::from(drives) * chunk + within)
                 })
@@ -183,7 +189,8 @@ mod tests {
                 seen.extend(places.step_by(4096).map(|place| (part.drive, place)));
             }
             prop_assert_eq!(seen, expected);
-            let (offset, length) = (Bytes(offset * slot), Bytes(length * slot));
+            let offset = Bytes(offset * slot);
+            let length = Bytes(length * slot);
             let parts: Vec<VolumePart> = spec.parts(drives, offset, length).collect();
             let within = spec.within_chunk(drives, offset, length);
             let one_chunk = offset.get() / chunk == (offset + length).get().saturating_sub(1) / chunk;

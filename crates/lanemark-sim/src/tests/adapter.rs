@@ -35,8 +35,8 @@ fn reads(depth: u32) -> Test {
 
 #[test]
 fn one_read_takes_the_adapters_time_more() {
-    let (with, without) =
-        (run(&behind_an_adapter(), &reads(1)), run(&without_adapter(), &reads(1)));
+    let with = run(&behind_an_adapter(), &reads(1));
+    let without = run(&without_adapter(), &reads(1));
     let more = with.latency().mean_ns() - without.latency().mean_ns();
     assert!((more - 5_000.0).abs() < 1.0, "{more} ns");
     let protocol = with.path.as_ref().unwrap().hop(HopId::Protocol).unwrap();
@@ -76,7 +76,8 @@ fn drives_without_an_adapter_are_not_held_up_by_that_of_others() {
 
 #[test]
 fn the_adapters_ceiling_holds_and_a_faster_one_is_told_to_gain() {
-    let (system, load) = (behind_an_adapter(), reads(32));
+    let system = behind_an_adapter();
+    let load = reads(32);
     let hop = ceilings(&system, &load).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
     assert!(hop.rate.unwrap().0.abs_diff(200_000 * 4096) <= 1, "{:?}", hop.rate);
     assert!(

@@ -47,7 +47,7 @@ fn simulator(system: &SystemSpec) -> Simulator {
     at_rest(system, Bytes::mebi(32).into())
 }
 
-fn one(simulator: &mut Simulator, operation: Operation, offset: Bytes) -> Completion {
+fn complete_one(simulator: &mut Simulator, operation: Operation, offset: Bytes) -> Completion {
     let length = if operation == Operation::Flush { Bytes::ZERO } else { BLOCK };
     simulator
         .submit(Submission::new(simulator.now(), Access { operation, offset, length }).tagged(7))
@@ -55,7 +55,7 @@ fn one(simulator: &mut Simulator, operation: Operation, offset: Bytes) -> Comple
     simulator.advance().unwrap()
 }
 
-fn took(completion: &Completion) -> Duration {
+fn measure_duration(completion: &Completion) -> Duration {
     completion.completed.since(completion.submitted)
 }
 
@@ -71,7 +71,8 @@ fn a_write_that_the_cache_has_room_for_does_not_wait_for_the_drive() {
 
 #[test]
 fn a_full_cache_takes_what_the_drive_takes() {
-    let (system, volume) = (with_cache(Bytes::mebi(1), BLOCK), Bytes::mebi(32));
+    let system = with_cache(Bytes::mebi(1), BLOCK);
+    let volume = Bytes::mebi(32);
     let seen = run(&system, &writes(Pattern::Uniform, 32, volume));
     // All writes reach the drive, except the writes that are in the cache at the end and the writes that were
     // overwritten while they waited. One in 33 writes replaces an older write to the same block, because 256 of 8,192
@@ -87,7 +88,8 @@ fn neighbours_reach_the_drive_in_one_write() {
     let rate = |gather| {
         run(&with_cache(Bytes::mebi(1), gather), &writes(Pattern::Sequential, 32, volume)).iops()
     };
-    let (alone, gathered) = (rate(BLOCK), rate(Bytes::kibi(32)));
+    let alone = rate(BLOCK);
+    let gathered = rate(Bytes::kibi(32));
     assert!((alone / 20_000.0 - 1.0).abs() < 0.05, "{alone}");
     assert!((gathered / (8.0 * 20_000.0) - 1.0).abs() < 0.05, "{gathered} for eight times {alone}");
 }
@@ -96,10 +98,14 @@ fn neighbours_reach_the_drive_in_one_write() {
 fn a_flush_ends_at_the_adapter() {
     let mut cached = simulator(&with_cache(Bytes::mebi(64), BLOCK));
     for block in 0..64 {
-        one(&mut cached, Operation::Write, BLOCK * block);
+        complete_one(&mut cached, Operation::Write, BLOCK * block);
     }
-    let flush = one(&mut cached, Operation::Flush, Bytes::ZERO);
-    assert!(took(&flush) < Duration::from_microseconds(10), "{}", took(&flush));
+    let flush = complete_one(&mut cached, Operation::Flush, Bytes::ZERO);
+    assert!(
+        measure_duration(&flush) < Duration::from_microseconds(10),
+        "{}",
+        measure_duration(&flush)
+    );
 }
 
 #[test]
@@ -108,14 +114,26 @@ fn what_the_cache_holds_is_read_from_it() {
     let mut system = with_cache(Bytes::mebi(64), BLOCK);
     system.attachments[0].drive.front_end.read_time = Duration::from_microseconds(1000);
     let mut cached = simulator(&system);
-    one(&mut cached, Operation::Write, BLOCK);
-    let held = one(&mut cached, Operation::Read, BLOCK);
-    let other = one(&mut cached, Operation::Read, Bytes::ZERO);
-    assert!(took(&held) < Duration::from_microseconds(20), "{}", took(&held));
-    assert!(took(&other) > Duration::from_microseconds(1000), "{}", took(&other));
+    complete_one(&mut cached, Operation::Write, BLOCK);
+    let held = complete_one(&mut cached, Operation::Read, BLOCK);
+    let other = complete_one(&mut cached, Operation::Read, Bytes::ZERO);
+    assert!(
+        measure_duration(&held) < Duration::from_microseconds(20),
+        "{}",
+        measure_duration(&held)
+    );
+    assert!(
+        measure_duration(&other) > Duration::from_microseconds(1000),
+        "{}",
+        measure_duration(&other)
+    );
     // By this time the drive has stored the block, and the cache no longer contains it.
-    let again = one(&mut cached, Operation::Read, BLOCK);
-    assert!(took(&again) > Duration::from_microseconds(1000), "{}", took(&again));
+    let again = complete_one(&mut cached, Operation::Read, BLOCK);
+    assert!(
+        measure_duration(&again) > Duration::from_microseconds(1000),
+        "{}",
+        measure_duration(&again)
+    );
 }
 
 #[test]
@@ -131,7 +149,7 @@ fn the_time_budget_of_every_write_is_its_latency() {
     }
     let mut ended = 0;
     while let Some(done) = cached.advance() {
-        assert_eq!(done.budget.total(), took(&done));
+        assert_eq!(done.budget.total(), measure_duration(&done));
         ended += 1;
     }
     assert_eq!((ended, cached.outstanding()), (512, 0));
@@ -151,7 +169,8 @@ fn crowded() -> SystemSpec {
 fn written(system: &SystemSpec, writes: &[(u64, u64)]) -> Vec<Duration> {
     let mut cached = simulator(system);
     for (tag, &(offset, length)) in (0..).zip(writes) {
-        let (offset, length) = (Bytes::kibi(offset), Bytes::kibi(length));
+        let offset = Bytes::kibi(offset);
+        let length = Bytes::kibi(length);
         let at = Instant::ZERO + Duration::from_microseconds(tag);
         let access = Access { operation: Operation::Write, offset, length };
         cached.submit(Submission::new(at, access).tagged(tag)).unwrap();
@@ -159,13 +178,14 @@ fn written(system: &SystemSpec, writes: &[(u64, u64)]) -> Vec<Duration> {
     let mut seen: Vec<Completion> = std::iter::from_fn(|| cached.advance()).collect();
     seen.sort_by_key(|done| done.tag);
     assert_eq!((seen.len(), cached.outstanding()), (writes.len(), 0));
-    assert!(seen.iter().all(|done| done.budget.total() == took(done)));
+    assert!(seen.iter().all(|done| done.budget.total() == measure_duration(done)));
     seen.iter().map(took).collect()
 }
 
 #[test]
 fn overwriting_makes_room_for_a_write_that_waits() {
-    let (soon, drained) = (Duration::from_microseconds(500), Duration::from_microseconds(9_000));
+    let soon = Duration::from_microseconds(500);
+    let drained = Duration::from_microseconds(9_000);
     // The first write is in transit to the drive, the third overwrites the second, and the fourth then has room
     // immediately.
     let overwriting = written(&crowded(), &[(0, 64), (64, 64), (64, 64), (256, 64)]);
@@ -214,9 +234,9 @@ fn a_drive_is_at_work_for_commands_that_reach_it_alone() {
     system.attachments[0].drive.power = Some(flash_power());
     let mut cached = simulator(&system);
     for block in 0..100 {
-        one(&mut cached, Operation::Write, BLOCK * block);
-        one(&mut cached, Operation::Read, BLOCK * block);
-        one(&mut cached, Operation::Flush, Bytes::ZERO);
+        complete_one(&mut cached, Operation::Write, BLOCK * block);
+        complete_one(&mut cached, Operation::Read, BLOCK * block);
+        complete_one(&mut cached, Operation::Flush, Bytes::ZERO);
     }
     assert!(cached.advance().is_none());
     assert_eq!(cached.drive_use().host_written, BLOCK * 100);
@@ -266,9 +286,10 @@ fn what_ends_at_the_adapter_takes_the_links_of_the_host_alone() {
         (link.latency, link.speed) = (latency, speed);
         let mut cached = simulator(&system);
         [Operation::Write, Operation::Read, Operation::Flush]
-            .map(|operation| took(&one(&mut cached, operation, BLOCK)))
+            .map(|operation| measure_duration(&complete_one(&mut cached, operation, BLOCK)))
     };
-    let (host, drive) = (0, 1);
+    let host = 0;
+    let drive = 1;
     let base = without_cache().attachments[0].port_path.links[host].latency;
     let plain = at(drive, Duration::ZERO, 1);
     assert_eq!(at(drive, Duration::from_microseconds(30), 1), plain);

@@ -111,7 +111,9 @@ fn sequential_requests_merge_and_random_ones_do_not() {
 /// `T` that is longer than its credits last, `C / (p - r)`.
 #[test]
 fn credits_end_by_the_closed_form_and_the_refill_follows() {
-    let (refill, burst, credits) = (300, 3_000, 5_400);
+    let refill = 300;
+    let burst = 3_000;
+    let credits = 5_400;
     let volume = CloudSpec { operations: bursting(refill, burst, credits), ..plain_volume() };
     for read in [true, false] {
         let whole = Test {
@@ -198,7 +200,8 @@ fn a_test_reports_the_phase_of_the_burst() {
         duration: Some(Duration::from_seconds(120)),
         ..requests(SMALL, true, 1)
     };
-    let (system, load) = (checked(&system(volume)), load.checked().unwrap());
+    let system = checked(&system(volume));
+    let load = load.checked().unwrap();
     let key = StreamKey::from_seed(1);
     let length = RunLength::Converged;
     let sample = run_length_watched(&system, &load, key, length, &mut |_| true).unwrap();

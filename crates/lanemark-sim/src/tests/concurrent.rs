@@ -115,10 +115,12 @@ fn each_ends_by_its_own_volume_or_duration() {
 #[test]
 fn a_copy_with_one_buffer_takes_the_reads_and_the_writes_one_after_the_other() {
     let sample = run(&nvme(small_drive()), &copy(1));
-    let (reads, writes) = (sample.reads.unwrap(), sample.writes.unwrap());
+    let reads = sample.reads.unwrap();
+    let writes = sample.writes.unwrap();
     assert_eq!((reads.bytes, writes.bytes), (Bytes::mebi(8), Bytes::mebi(8)));
     let sum = [&reads, &writes].map(|one| one.latency.mean_ns() * one.latency.count() as f64);
-    let (sum, elapsed) = (sum[0] + sum[1], sample.elapsed.as_seconds() * 1e9);
+    let sum = sum[0] + sum[1];
+    let elapsed = sample.elapsed.as_seconds() * 1e9;
     assert!((sum / elapsed - 1.0).abs() < 1e-3, "{sum} ns in {elapsed}");
 }
 

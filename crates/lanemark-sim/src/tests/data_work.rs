@@ -46,8 +46,8 @@ fn a_request_takes_its_pages_and_its_data_longer() {
         (Operation::Flush, 0, 0),
     ] {
         let length = Bytes::kibi(kib);
-        let (before, after) =
-            (completion(&plain, operation, length), completion(&slow, operation, length));
+        let before = completion(&plain, operation, length);
+        let after = completion(&slow, operation, length);
         let latency = |done: &Completion| done.completed.since(done.submitted);
         assert_eq!(latency(&after), latency(&before) + us(longer), "{operation:?}, {kib} KiB");
         let cpu = Hop::Cpu as usize;

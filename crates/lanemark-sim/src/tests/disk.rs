@@ -193,8 +193,8 @@ fn a_cached_write_is_complete_in_the_buffer() {
     // In the steady state the arm determines the rate, and a deep queue offers the arm a good choice.
     let many = Test { volume: Some(SMALL * 20_000), ..few };
     let alone = sata(changed(one_zone(), |disk| disk.write_cache = false));
-    let (cached, uncached) =
-        (run(&system, &many), run(&alone, &Test { volume: Some(SMALL * 4_000), ..many }));
+    let cached = run(&system, &many);
+    let uncached = run(&alone, &Test { volume: Some(SMALL * 4_000), ..many });
     let gain = cached.iops() / uncached.iops();
     assert!((2.0..6.0).contains(&gain), "{gain}");
 }
@@ -211,7 +211,8 @@ fn a_queue_gains_steadily_and_nothing_starves() {
     assert!((1.5..3.0).contains(&gain), "{gain} of {rates:?}");
     let bounded = sata(changed(one_zone(), |disk| disk.age_max = us(200_000)));
     let test = test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, 32);
-    let (free, held) = (run(&system, &test), run(&bounded, &test));
+    let free = run(&system, &test);
+    let held = run(&bounded, &test);
     let longest = |sample: &Sample| sample.latency().max_ns().unwrap();
     // A request that exceeds the age bound waits for other requests that exceed it, up to a full access for each.
     assert!(longest(&held) < 200_000_000 + 32 * 26_000_000, "{}", longest(&held));
@@ -229,7 +230,8 @@ fn a_margin_takes_the_gain_of_a_short_queue_and_a_part_of_a_long_one() {
         let alone = at(1);
         (alone, at(4) / alone, at(32) / alone)
     };
-    let (none, some) = (gains(0), gains(2_500));
+    let none = gains(0);
+    let some = gains(2_500);
     assert_eq!(none.0, some.0, "a single command leaves no choice");
     assert!(none.1 > 1.3 && (1.0..1.25).contains(&some.1), "{none:?} {some:?}");
     assert!((1.3..0.75 * none.2).contains(&some.2), "{none:?} {some:?}");

@@ -75,11 +75,12 @@ fn a_cache_register_hides_the_shorter_of_sensing_and_sending() {
             })
         };
         let flash = at(false).attachments[0].drive.flash().clone();
-        let (sense, send) = (flash.command_time + us(read_us), flash.unit() / flash.channel_rate);
+        let sense = flash.command_time + us(read_us);
+        let send = flash.unit() / flash.channel_rate;
         let one_by_one = 1.0 / (sense + send).as_seconds();
         let overlapped = 1.0 / sense.max(send + flash.command_time).as_seconds();
-        let (plain, cached) =
-            (units_per_second(&at(false), true), units_per_second(&at(true), true));
+        let plain = units_per_second(&at(false), true);
+        let cached = units_per_second(&at(true), true);
         assert!((plain / one_by_one - 1.0).abs() < 0.005, "{plain} for {one_by_one}");
         assert!((cached / overlapped - 1.0).abs() < 0.005, "{cached} for {overlapped}");
     }
@@ -96,7 +97,8 @@ fn a_cache_register_takes_the_next_page_while_one_is_programmed() {
     };
     let flash = at(false).attachments[0].drive.flash().clone();
     let load = flash.command_time + flash.unit() / flash.channel_rate;
-    let (plain, cached) = (units_per_second(&at(false), false), units_per_second(&at(true), false));
+    let plain = units_per_second(&at(false), false);
+    let cached = units_per_second(&at(true), false);
     let formula = 1.0 / (load + us(300)).as_seconds();
     assert!((plain / formula - 1.0).abs() < 0.005, "{plain} for {formula}");
     let formula = 1.0 / us(300).as_seconds();
@@ -109,7 +111,8 @@ fn independent_planes_read_two_pages_at_once() {
         |independent_planes| one_die(|flash| flash.die.independent_planes = independent_planes);
     let random = Test { volume: Some(BLOCK * 4000), ..test(BLOCK, Pattern::Uniform, true, 32) };
     let iops = |system: &SystemSpec| run(system, &random).iops();
-    let (together, apart) = (iops(&at(false)), iops(&at(true)));
+    let together = iops(&at(false));
+    let apart = iops(&at(true));
     let flash = at(false).attachments[0].drive.flash().clone();
     let busy = flash.command_time + us(50) + BLOCK / flash.channel_rate;
     assert!((together * busy.as_seconds() - 1.0).abs() < 0.005, "{together}");
@@ -336,7 +339,8 @@ fn a_pseudo_slc_cache_is_fast_until_it_is_full() {
         };
         megabytes(&run(&system, &writes))
     };
-    let (within, far_beyond) = (at(12), at(400));
+    let within = at(12);
+    let far_beyond = at(400);
     assert!(within > 2.5 * far_beyond, "{within} and {far_beyond} MB/s");
     // After an idle period the cache is empty again, and its data has been written a second time.
     let mut simulator = at_rest(&system, Bytes::ZERO.into());
@@ -395,11 +399,11 @@ fn reading_ahead_hides_the_flash_from_a_sequential_reader() {
         megabytes(&run(&system, &reads))
     };
     let ahead = Bytes::kibi(512);
-    let (without, with) =
-        (megabytes(Bytes::ZERO, Pattern::Sequential), megabytes(ahead, Pattern::Sequential));
+    let without = megabytes(Bytes::ZERO, Pattern::Sequential);
+    let with = megabytes(ahead, Pattern::Sequential);
     assert!(with > 3.0 * without, "{with} with, {without} without");
-    let (without, with) =
-        (megabytes(Bytes::ZERO, Pattern::Uniform), megabytes(ahead, Pattern::Uniform));
+    let without = megabytes(Bytes::ZERO, Pattern::Uniform);
+    let with = megabytes(ahead, Pattern::Uniform);
     assert!((with / without - 1.0).abs() < 0.01, "random reads gain nothing: {with} and {without}");
 }
 

@@ -60,15 +60,12 @@ proptest! {
         let mut submitted = Vec::new();
         for index in 0..count + flushes {
             let is_flush = index >= count;
-            let access = match is_flush {
-                true => Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO },
-                // The writes have distinct offsets within 16 MiB.
-                false => Access {
+            let access = if is_flush { Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO } } else { // The writes have distinct offsets within 16 MiB.
+Access {
                     operation: Operation::Write,
                     offset: block * (index * 1_237 % 4_096),
                     length: block,
-                },
-            };
+                } };
             submitted.push((Instant::from_picoseconds(rng.below(cut.picoseconds())), access));
         }
         submitted.sort_by_key(|(at, _)| *at);
@@ -92,7 +89,8 @@ proptest! {
         let lost = storage.simulator().fault_uses()[0].lost.get();
         prop_assert_eq!(lost % block.get(), 0);
         let lost = lost / block.get();
-        let (mut low, mut high) = (0, (acknowledged + incomplete) * copies);
+        let mut low = 0;
+        let mut high = (acknowledged + incomplete) * copies;
         if cache != WriteCacheMode::Volatile {
             high = 0;
         } else if !is_disk && slow {

@@ -67,7 +67,8 @@ fn each_condition_alone_keeps_the_stated_length() {
 
 #[test]
 fn a_purged_drive_converges_for_reads_and_for_writes_and_not_for_both() {
-    let (purged, filled) = (system(DriveCondition::Purged), system(DriveCondition::Random));
+    let purged = system(DriveCondition::Purged);
+    let filled = system(DriveCondition::Random);
     for share in [0.0, 1.0] {
         assert!(may_converge(&purged, &mixed(share)), "{share}");
     }

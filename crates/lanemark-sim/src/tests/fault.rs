@@ -234,7 +234,8 @@ fn a_read_only_drive_refuses_writes_and_reads_on() {
     let refused = failed(&sample, ErrorKind::ReadOnly);
     assert_eq!(refused, sample.errors.total());
     assert_eq!(refused, sample.faults[0].failed);
-    let (reads, writes) = (sample.reads.unwrap(), sample.writes.unwrap());
+    let reads = sample.reads.unwrap();
+    let writes = sample.writes.unwrap();
     assert!(refused > 50 && reads.latency.count() > writes.latency.count() * 3 / 2);
     // The fault begins exactly after this amount of host data.
     let worn = with(&nvme(small_drive()), &["read-only written=4MiB"]);
@@ -259,7 +260,8 @@ fn a_link_trains_down_and_back_and_carries_what_it_then_can() {
         unreachable!()
     };
     slow.attachments[0].port_path.links[1].model = LinkModel::Sata(model.trained(SataRate::Gen1));
-    let (fast, slow) = (megabytes(&run(&base, &test)), megabytes(&run(&slow, &test)));
+    let fast = megabytes(&run(&base, &test));
+    let slow = megabytes(&run(&slow, &test));
     let fall = with(&base, &["retrain speed=1.5Gb/s at=40ms for=40ms"]);
     let seen = megabytes(&run(&fall, &test));
     let expected = (2.0 * fast + slow) / 3.0;
@@ -273,7 +275,8 @@ fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
     let reads = Test { volume: Some(BLOCK * count), ..test(BLOCK, Pattern::Uniform, true, 1) };
     for base in [sata(small_drive()), sas(small_drive(), 1)] {
         let spoilt = with(&base, &["link-errors rate=5e-7 recovery=100us"]);
-        let (sound, seen) = (run(&base, &reads), run(&spoilt, &reads));
+        let sound = run(&base, &reads);
+        let seen = run(&spoilt, &reads);
         let bits = (BLOCK.get() * 10) as f64;
         // A command is sent until it succeeds, p / (1 - p) additional times on average.
         let p = 1.0 - libm::exp(-5e-7 * bits);
@@ -320,7 +323,8 @@ fn replays_of_pcie_packets_are_the_links_own_and_cost_their_law() {
     let base = nvme(unlimited());
     let spoilt = with(&base, &["link-errors rate=1e-6"]);
     let long = test(Bytes::kibi(128), Pattern::Sequential, true, 8);
-    let (sound, seen) = (run(&base, &long), run(&spoilt, &long));
+    let sound = run(&base, &long);
+    let seen = run(&spoilt, &long);
     let LinkModel::Pcie(model) = base.attachments[0].port_path.links[0].model else {
         unreachable!()
     };
@@ -341,7 +345,8 @@ fn a_power_cut_fails_what_is_outstanding_and_the_load_goes_on_after_the_start() 
         for read in [true, false] {
             let cut = with(&base, &["power-cut boot=20ms at=10ms"]);
             let test = timed(60, depth, read);
-            let (sound, sample) = (run(&base, &test), run(&cut, &test));
+            let sound = run(&base, &test);
+            let sample = run(&cut, &test);
             assert_eq!(failed(&sample, ErrorKind::DeviceGone), u64::from(depth));
             assert_eq!(sample.errors.total(), u64::from(depth));
             let recovery = sample.faults[0].recovery.unwrap();

@@ -65,7 +65,8 @@ fn another_seed_selects_other_requests_and_the_same_number() {
     let system = with(&nvme(small_drive()), &["media-error share=2% recovery=0ps"]);
     let all = volume(10_000, true);
     let seeded = |seed| simulate(&system, &all, StreamKey::from_seed(seed)).unwrap();
-    let (one, other) = (seeded(1), seeded(2));
+    let one = seeded(1);
+    let other = seeded(2);
     assert_eq!(one, seeded(1));
     assert_ne!(one, other);
     for sample in [one, other] {
@@ -316,8 +317,8 @@ fn of_a_volume_one_drive_lies_about_its_own_data_only() {
     let mirror = apart(&drive, 2, VolumeSpec::Mirror);
     let lie = ["lying-flush drive=1"];
     for count in [1, 5] {
-        let (odd, even) =
-            ((0..count).map(|index| 2 * index + 1), (0..count).map(|index| 2 * index));
+        let odd = (0..count).map(|index| 2 * index + 1);
+        let even = (0..count).map(|index| 2 * index);
         let (flush, uses) = cut_after_flush(&stripe, odd, &lie);
         assert!(latency(&flush) < us(100), "{}", latency(&flush));
         assert_eq!((uses[0].silent, uses[1].lost), (1, BLOCK * count));

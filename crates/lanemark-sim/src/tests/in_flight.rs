@@ -40,7 +40,8 @@ fn a_pause_that_begins_before_the_end_leaves_its_requests_in_flight_with_their_a
     let sample = run(&system, &timed(us(100_000), 32));
     let in_flight = sample.in_flight.unwrap();
     assert_eq!((in_flight.requests, in_flight.older_than_counted), (32, 32));
-    let (age, longest) = (in_flight.age_max, sample.latency_max().unwrap());
+    let age = in_flight.age_max;
+    let longest = sample.latency_max().unwrap();
     assert!(age >= us(9_900) && age < us(11_000), "{age}");
     assert!(longest < us(2_000), "{longest}: the counted ones were before the pause");
     // Without the fault, the requests at the end are not older than earlier requests.

@@ -103,7 +103,7 @@ fn a_commit_that_fills_the_journal_to_its_end_is_the_last_of_its_round() {
         let records = Bytes::kibi(records);
         let mut system = journaled(nvme(small_drive()));
         system.journal.as_mut().unwrap().records = records;
-        let mut journal = Journal::of(&checked(&system)).unwrap();
+        let mut journal = Journal::for_system(&checked(&system)).unwrap();
         let commit = records + Bytes::kibi(4);
         for sync in 0..a_round * 2 + 3 {
             let at = Instant::ZERO + TICK * sync;
@@ -119,8 +119,8 @@ fn a_commit_that_fills_the_journal_to_its_end_is_the_last_of_its_round() {
 fn reads_and_writes_cost_what_they_do_without_a_journal() {
     for read in [true, false] {
         let load = test(Bytes::kibi(4), Pattern::Uniform, read, 8);
-        let (with, without) =
-            (run(&journaled(nvme(small_drive())), &load), run(&nvme(small_drive()), &load));
+        let with = run(&journaled(nvme(small_drive())), &load);
+        let without = run(&nvme(small_drive()), &load);
         assert_eq!(with.elapsed, without.elapsed);
         assert_eq!(with.latency().mean_ns(), without.latency().mean_ns());
     }

@@ -17,7 +17,8 @@ fn a_flush_waits_for_what_was_written_and_a_protected_buffer_has_nothing_to_wait
         }
         latencies(&system(drive), &accesses)[0]
     };
-    let (volatile, protected) = (WriteCacheMode::Volatile, WriteCacheMode::Protected);
+    let volatile = WriteCacheMode::Volatile;
+    let protected = WriteCacheMode::Protected;
     let nothing = flush(nvme, volatile, us(0), false);
     assert!(nothing < us(20), "{nothing}");
     let waits = flush(nvme, volatile, us(0), true);

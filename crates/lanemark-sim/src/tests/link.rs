@@ -236,9 +236,10 @@ fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
             system.attachments[0].drive.flash_mut().program =
                 PageTimes::alike(Duration::from_nanoseconds(10));
             for read in [true, false] {
-                let data = match read {
-                    true => model.read_data_time(length, true) + model.read_completion_time(),
-                    false => model.write_data_time(length, true) + model.completion_time(),
+                let data = if read {
+                    model.read_data_time(length, true) + model.read_completion_time()
+                } else {
+                    model.write_data_time(length, true) + model.completion_time()
                 };
                 let formula = (length / (model.issue_time() + data)).as_megabytes();
                 let seen = megabytes(&run(&system, &test(length, Pattern::Sequential, read, 2)));
@@ -272,11 +273,13 @@ fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
         let LinkModel::Sata(model) = system.attachments[0].port_path.links[1].model else {
             unreachable!()
         };
-        let (data, end) = match read {
-            true => (model.read_data_time(block, true), model.read_completion_time()),
-            false => (model.write_data_time(block, true), model.completion_time()),
+        let (data, end) = if read {
+            (model.read_data_time(block, true), model.read_completion_time())
+        } else {
+            (model.write_data_time(block, true), model.completion_time())
         };
-        let (occupied, moved) = (model.issue_time() + data + end, block / rate);
+        let occupied = model.issue_time() + data + end;
+        let moved = block / rate;
         let formula = (block / occupied.max(moved)).as_megabytes();
         let share = (occupied.as_seconds() / moved.as_seconds()).min(1.0);
         let (carried, utilisation) = throughput_and_use(&system, read);
@@ -359,8 +362,11 @@ pub(crate) fn enclosed(drive: &DriveSpec, rate: UsbRate, transport: UsbTransport
     attachment.protocol.queue_depth = if bulk_only { 1 } else { 30 };
     let link =
         |name: &str, model, latency| LinkSpec { name: name.to_owned(), model, latency, speed: 1 };
-    let (command_time, bytes_per_second) = (Duration::from_microseconds(20), 2_000_000_000);
-    let bridge = Bridge { command_time, rate: BytesPerSecond(bytes_per_second) };
+    let bytes_per_second = 2_000_000_000;
+    let bridge = Bridge {
+        command_time: Duration::from_microseconds(20),
+        rate: BytesPerSecond(bytes_per_second),
+    };
     let latency = Duration::from_microseconds(5);
     let bridge = link("bridge", LinkModel::Bridge(bridge), latency);
     let usb = link("USB", LinkModel::Usb(Usb::new(rate, transport)), Duration::ZERO);

@@ -292,7 +292,8 @@ fn a_standing_fault_returns_after_a_temporary_one() {
     // The faults repeat 95% of the reads, or 0%.
     let mut worn = base;
     worn.attachments[0].drive.flash_mut().cycles = 1_000;
-    let (all, none) = ("read-retries share=100% endurance=1000", "read-retries share=0%");
+    let all = "read-retries share=100% endurance=1000";
+    let none = "read-retries share=0%";
     let asks: Vec<Ask> = (0..60).map(|index| read(ms(index), index)).collect();
     for (standing, temporary, inside) in [(all, none, false), (none, all, true)] {
         let temporary = format!("{temporary} at=20ms for=20ms");
@@ -326,9 +327,8 @@ fn reads_repeat_on_the_drive_and_at_the_time_of_a_fault() {
             })
         })
     };
-    let (never, ever) = ([false; 3], [true; 3]);
-    assert_eq!(repeats(&[all.to_owned()]), [ever; 2]);
-    assert_eq!(repeats(&[format!("{all} drive=1")]), [never, ever]);
+    assert_eq!(repeats(&[all.to_owned()]), [[true; 3]; 2]);
+    assert_eq!(repeats(&[format!("{all} drive=1")]), [[false; 3], [true; 3]]);
     assert_eq!(repeats(&[format!("{all} at=0s for=20ms")]), [[true, false, false]; 2]);
     assert_eq!(repeats(&[format!("{all} at=20ms")]), [[false, true, true]; 2]);
     let none = "read-retries share=0% at=20ms for=20ms";
@@ -398,9 +398,10 @@ fn a_reset_loses_only_answers_to_earlier_commands() {
             let over = reset_at + reset;
             // A lost answer leads to another command if the answer has arrived; otherwise the host waits for the end of
             // the reset.
-            let least = match lost {
-                true => over.max(at + alone - HALF) + alone,
-                false => over.max(at + HALF) + alone - HALF,
+            let least = if lost {
+                over.max(at + alone - HALF) + alone
+            } else {
+                over.max(at + HALF) + alone - HALF
             };
             assert!(end(&seen[1]) >= least && end(&seen[1]) < least + us(12), "{at}, {reset}");
             // The fault delays the stuck command, and a command that is lost or waits for the end of the reset.
@@ -450,11 +451,15 @@ fn of_two_limits_of_writes_the_lower_counts() {
         let seen = outcomes(&with(&base, faults), &asks).0;
         seen.iter().map(|done| done.status == RequestStatus::Good).collect::<Vec<_>>()
     };
-    let (now, later) = ("read-only at=1ms for=4ms", "read-only written=1GiB at=3ms");
-    assert_eq!(statuses(&[now, later]), [true, false, false, true]);
+    assert_eq!(
+        statuses(&["read-only at=1ms for=4ms", "read-only written=1GiB at=3ms"]),
+        [true, false, false, true]
+    );
     // A command that begins later may reach the media earlier.
-    let (two, one) = ("read-only written=8KiB", "read-only written=4KiB at=5ms");
-    assert_eq!(statuses(&[two, one]), [true, true, false, false]);
+    assert_eq!(
+        statuses(&["read-only written=8KiB", "read-only written=4KiB at=5ms"]),
+        [true, true, false, false]
+    );
 }
 
 #[test]
@@ -503,7 +508,8 @@ fn of_two_power_cuts_the_longer_counts() {
         let (seen, uses) = outcomes(&with(&base, &cuts), &asks);
         assert!(seen.iter().all(|done| done.status == RequestStatus::Good));
         // The driver processes the two commands one after the other.
-        let (first, last) = (end(&seen[0]).min(end(&seen[1])), end(&seen[0]).max(end(&seen[1])));
+        let first = end(&seen[0]).min(end(&seen[1]));
+        let last = end(&seen[0]).max(end(&seen[1]));
         assert_eq!(first, ms(up) + alone);
         assert!(last > first && last < ms(up) + alone * 2);
         assert_eq!(end(&seen[2]), ms(45) + alone);

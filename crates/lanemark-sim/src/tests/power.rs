@@ -195,7 +195,8 @@ fn writes_take_their_programs_after_the_last_answer_too() {
     let end = simulator.now();
     let readings = simulator.power(end).unwrap();
     // For flash, the second part is the energy of programs. A unit has two planes of 16 KiB.
-    let (before, program) = (early[0].media[1], readings[0].media[1]);
+    let before = early[0].media[1];
+    let program = readings[0].media[1];
     assert_eq!(program, us(600) * 16);
     assert!(before < program);
     assert!(end > answered + us(1_000));
@@ -287,12 +288,15 @@ fn a_faster_drive_rests_the_time_that_it_saves() {
         let fast = run(&quick, &with_pauses(pause, 5_000));
         (energy(&slow).power_mean_watts, energy(&fast).power_mean_watts)
     };
-    let (light, heavy) = (mean(1_000, 1.2), mean(3_000, 1.4));
+    let light = mean(1_000, 1.2);
+    let heavy = mean(3_000, 1.4);
     let mix = |light: f64, heavy: f64| 0.8 * light + 0.2 * heavy;
-    let (slow, fast) = (mix(light.0, heavy.0), mix(light.1, heavy.1));
+    let slow = mix(light.0, heavy.0);
+    let fast = mix(light.1, heavy.1);
     assert!((slow - 1.4).abs() < 0.001 && (fast - 1.1048).abs() < 0.001, "{slow} W, {fast} W");
     let host = HostPower { base: mw(8_200), battery: "50 Wh".parse().ok() };
-    let (slow, fast) = (host.battery_hours(slow).unwrap(), host.battery_hours(fast).unwrap());
+    let slow = host.battery_hours(slow).unwrap();
+    let fast = host.battery_hours(fast).unwrap();
     assert!((slow - 5.208).abs() < 0.002, "{slow} h");
     let minutes = (fast - slow) * 60.0;
     assert!((minutes - 9.92).abs() < 0.05, "{minutes} min");

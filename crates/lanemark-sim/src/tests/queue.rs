@@ -32,7 +32,7 @@ fn slow_front_end() -> SystemSpec {
 
 /// Returns the number of completions of each thread among the first `count`. Each thread keeps its queue depth
 /// outstanding.
-fn served(system: &SystemSpec, depths: &[u32], count: u64) -> Vec<f64> {
+fn count_served(system: &SystemSpec, depths: &[u32], count: u64) -> Vec<f64> {
     assert_eq!(system.check(), Ok(()));
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
     let mut submitted = 0;
@@ -65,7 +65,7 @@ fn assert_shares(seen: &[f64], expected: &[f64]) {
 }
 
 /// Returns all completions of `accesses`, submitted to thread 0 at their instants.
-fn all(system: &SystemSpec, accesses: &[(Instant, u32)]) -> (Vec<Completion>, u64) {
+fn complete_all(system: &SystemSpec, accesses: &[(Instant, u32)]) -> (Vec<Completion>, u64) {
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, thread)) in accesses.iter().enumerate() {
         simulator
@@ -85,10 +85,10 @@ fn all(system: &SystemSpec, accesses: &[(Instant, u32)]) -> (Vec<Completion>, u6
 #[test]
 fn round_robin_gives_a_shallow_queue_the_share_of_a_deep_one() {
     let mut system = slow_front_end();
-    assert_shares(&served(&system, &[64, 4], 10_000), &[0.5, 0.5]);
+    assert_shares(&count_served(&system, &[64, 4], 10_000), &[0.5, 0.5]);
     // In the order of arrival, as with a single queue, the shares are proportional to the depths.
     system.attachments[0].protocol.queues = 1;
-    assert_shares(&served(&system, &[60, 4], 10_000), &[60.0 / 64.0, 4.0 / 64.0]);
+    assert_shares(&count_served(&system, &[60, 4], 10_000), &[60.0 / 64.0, 4.0 / 64.0]);
 }
 
 #[test]
@@ -101,9 +101,9 @@ fn saturated_queues_get_the_shares_of_their_weights() {
     };
     // The fourth queue does not have a class, and shares the medium class.
     let expected = [8.0 / 14.0, 2.0 / 14.0, 2.0 / 14.0, 2.0 / 14.0];
-    assert_shares(&served(&system, &[32, 32, 32, 32], 28_000), &expected);
+    assert_shares(&count_served(&system, &[32, 32, 32, 32], 28_000), &expected);
     system.attachments[0].protocol.arbitration.queue_classes[2] = QueueClass::Urgent;
-    assert!(served(&system, &[32, 32, 32, 32], 1_000)[2] > 0.99, "all but what came before");
+    assert!(count_served(&system, &[32, 32, 32, 32], 1_000)[2] > 0.99, "all but what came before");
 }
 
 #[test]
@@ -117,13 +117,13 @@ fn an_urgent_command_waits_for_one_service_and_not_for_the_queue() {
     };
     let mut accesses = vec![(Instant::ZERO, 0); 50];
     accesses.push((Instant::ZERO + us(100), 1));
-    let (completions, _) = all(&system, &accesses);
+    let (completions, _) = complete_all(&system, &accesses);
     let urgent = completions.iter().find(|completion| completion.tag == 50).unwrap();
     let front_end = Hop::FrontEnd as usize;
     assert!(urgent.budget.wait(front_end) <= us(10));
     assert_eq!(urgent.budget.service(front_end), us(13));
     // The last overtaken command shows that each overtaken command waits for one more service time.
-    let (before, _) = all(&system, &accesses[..50]);
+    let (before, _) = complete_all(&system, &accesses[..50]);
     let last = |completions: &[Completion]| completions.last().unwrap().completed;
     assert_eq!(last(&completions).since(last(&before)), us(10));
 }
@@ -134,7 +134,7 @@ fn a_threshold_that_is_met_announces_all_with_one_interrupt() {
     system.attachments[0].protocol.interrupt_time = us(2);
     system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 4, time: us(10_000) };
     let accesses = [(Instant::ZERO, 0); 8];
-    let (completions, interrupts) = all(&system, &accesses);
+    let (completions, interrupts) = complete_all(&system, &accesses);
     assert_eq!(interrupts, 2);
     let complete = system.attachments[0].protocol.read_time / 2;
     for batch in completions.chunks(4) {
@@ -154,22 +154,23 @@ fn a_threshold_that_is_met_announces_all_with_one_interrupt() {
 fn a_completion_alone_waits_for_the_aggregation_time() {
     let mut system = nvme(small_drive());
     let alone = [(Instant::ZERO, 0)];
-    let (before, interrupts) = all(&system, &alone);
+    let (before, interrupts) = complete_all(&system, &alone);
     assert_eq!(interrupts, 1);
     system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 4, time: us(100) };
-    let (after, interrupts) = all(&system, &alone);
+    let (after, interrupts) = complete_all(&system, &alone);
     assert_eq!(interrupts, 1);
     assert_eq!(after[0].completed, before[0].completed + us(100));
     let wait = |completion: &Completion| completion.budget.wait(Hop::Protocol as usize);
     assert_eq!(wait(&after[0]), wait(&before[0]) + us(100));
     // Completions of different queues do not wait for each other, and each has its own interrupt.
-    let (both, interrupts) = all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(7), 1)]);
+    let (both, interrupts) =
+        complete_all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(7), 1)]);
     assert_eq!(interrupts, 2);
     assert_eq!(both[0].completed, after[0].completed);
     assert_eq!(both[1].completed, after[0].completed + us(7));
     // Three completions that arrive in time are announced when the aggregation time of the first has passed.
     let at = |microseconds| (Instant::ZERO + us(microseconds), 0);
-    let (three, interrupts) = all(&system, &[at(0), at(30), at(60)]);
+    let (three, interrupts) = complete_all(&system, &[at(0), at(30), at(60)]);
     assert_eq!(interrupts, 1);
     assert_eq!(three[0].completed, after[0].completed);
     assert_eq!(three[2].completed, after[0].completed + system.attachments[0].protocol.read_time);
@@ -179,9 +180,9 @@ fn a_completion_alone_waits_for_the_aggregation_time() {
 fn every_nvme_completion_pays_its_interrupt() {
     let mut system = nvme(small_drive());
     let accesses = [(Instant::ZERO, 0), (Instant::ZERO + us(500), 1)];
-    let (before, _) = all(&system, &accesses);
+    let (before, _) = complete_all(&system, &accesses);
     system.attachments[0].protocol.interrupt_time = us(3);
-    let (after, interrupts) = all(&system, &accesses);
+    let (after, interrupts) = complete_all(&system, &accesses);
     assert_eq!(interrupts, 2);
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(after.completed, before.completed + us(3));
@@ -192,10 +193,11 @@ fn every_nvme_completion_pays_its_interrupt() {
 fn one_ahci_interrupt_is_for_all_that_come_while_its_handler_runs() {
     let mut system = sata(small_drive());
     system.attachments[0].protocol.interrupt_time = us(50);
-    let (_, interrupts) = all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(1_000), 0)]);
+    let (_, interrupts) =
+        complete_all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(1_000), 0)]);
     assert_eq!(interrupts, 2, "far apart, each has its own");
     // The completions arrive within the 50 µs of the first handler, one frame after another.
-    let (completions, interrupts) = all(&system, &[(Instant::ZERO, 0); 4]);
+    let (completions, interrupts) = complete_all(&system, &[(Instant::ZERO, 0); 4]);
     assert_eq!(interrupts, 1);
     let complete = system.attachments[0].protocol.read_time / 2;
     let first = completions[0].completed;
@@ -209,7 +211,7 @@ fn a_queue_of_the_highest_number_works_like_any_other() {
     system.attachments[0].protocol.queue_depth = 65_536;
     let accesses: Vec<_> =
         (0..64).map(|index| (Instant::ZERO, if index % 2 == 0 { 65_534 } else { 1 })).collect();
-    assert_eq!(all(&system, &accesses).1, 64);
+    assert_eq!(complete_all(&system, &accesses).1, 64);
 }
 
 prop_compose! {

@@ -77,7 +77,8 @@ fn consecutive_pages_take_the_times_of_their_kinds_and_the_mean_is_the_same() {
     for (technology, ratio, times) in RATIOS {
         let (differing, alike) = pair(technology, ratio);
         let all = u64::from(PAGES);
-        let (seen, mean) = (of_units(&differing, all), of_units(&alike, all));
+        let seen = of_units(&differing, all);
+        let mean = of_units(&alike, all);
         for (page, (seen, mean)) in seen.iter().zip(&mean).enumerate() {
             let expected = *mean - us(70) + us(times[page % times.len()]);
             assert_eq!(*seen, expected, "page {page} of {technology:?} in {ratio:?}");
@@ -268,7 +269,8 @@ fn a_refresh_delays_its_share_of_the_reads() {
     flash.translation.refresh_reads = Some(20 * PAGES);
     let moving = flash.moving_time(Ratio::ZERO) + flash.unit() * 2 / flash.channel_rate;
     assert!(moving > flash.read.mean() + flash.program.mean());
-    let (before, after) = (random(&plain, 20_000), random(&refreshed, 20_000));
+    let before = random(&plain, 20_000);
+    let after = random(&refreshed, 20_000);
     let [rest, slow] = [94.9, 95.1].map(|at| after.latency().percentile_ns(at).unwrap() as f64);
     let alone = before.latency().percentile_ns(50.0).unwrap() as f64;
     assert!((rest / alone - 1.0).abs() < 0.005, "{rest} ns for {alone} ns");

@@ -149,7 +149,8 @@ fn cases() -> Vec<(SystemSpec, &'static str)> {
 #[test]
 fn a_retrained_system_equals_the_new_system() {
     for (system, text) in cases() {
-        let (before, after) = (second_load(&system), second_load(&trained(&system, text)));
+        let before = second_load(&system);
+        let after = second_load(&trained(&system, text));
         assert_ne!(before, after, "{text} makes a difference");
         // The link retrains before the first request, or after it has carried all data.
         for at in ["0s", "90ms"] {
@@ -187,7 +188,8 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
     );
     // The links of two ports are distinct.
     let system = dual(&small_drive(), MultipathPolicy::RoundRobin);
-    let (first, second) = ("retrain speed=3Gb/s at=2ms for=90ms", "retrain port=1 speed=6Gb/s");
+    let first = "retrain speed=3Gb/s at=2ms for=90ms";
+    let second = "retrain port=1 speed=6Gb/s";
     let seen = second_load(&with(&system, &[first, &format!("{second} at=3ms")]));
     assert!(seen == after(&system, second));
     let system = behind_an_uplink();
@@ -241,7 +243,8 @@ fn a_shared_link_that_trains_in_the_middle_carries_the_mean_of_before_and_after(
         ..test(Bytes::kibi(128), Pattern::Sequential, true, 8)
     };
     let rate = |system: &SystemSpec| megabytes(&run(system, &test));
-    let (before, after) = (rate(&system), rate(&trained(&system, "retrain link=0 lanes=1")));
+    let before = rate(&system);
+    let after = rate(&trained(&system, "retrain link=0 lanes=1"));
     assert!((before / after - 2.0).abs() < 0.01, "the uplink is the limit: {before}, {after}");
     // A link that is addressed on the path of one drive is the shared link of both drives.
     let seen = rate(&with(&system, &["retrain link=0 lanes=1 drive=1 at=50ms"]));

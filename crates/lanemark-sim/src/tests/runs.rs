@@ -28,8 +28,8 @@ pub(crate) fn nvme(drive: DriveSpec) -> SystemSpec {
 
 /// Returns a fault that repeats reads from the start, more often on older flash.
 pub(crate) fn retrying(share: f64) -> Fault {
-    let (share, unworn) = (Ratio::new(share).unwrap(), Ratio::ZERO);
-    let retries = ReadRetries { unworn, share, endurance: 1_000 };
+    let retries =
+        ReadRetries { unworn: Ratio::ZERO, share: Ratio::new(share).unwrap(), endurance: 1_000 };
     Fault::at(Duration::ZERO, FaultKind::ReadRetries(retries))
 }
 
@@ -397,7 +397,8 @@ fn a_shared_uplink_is_fair_to_its_ports() {
 fn drives_that_share_nothing_do_not_disturb_each_other() {
     let pair = times(nvme(small_drive()), 2);
     let test = test(Bytes::kibi(128), Pattern::Sequential, true, 4);
-    let (one, two) = (run(&nvme(small_drive()), &test), run(&pair, &test));
+    let one = run(&nvme(small_drive()), &test);
+    let two = run(&pair, &test);
     assert!((megabytes(&two) / megabytes(&one) - 2.0).abs() < 0.01);
 }
 

@@ -228,7 +228,8 @@ proptest! {
             };
             test.with(|asked| asked.read_share = read_share).checked()
         };
-        let (system, test) = (system.checked(), of(blocks, depth));
+        let system = system.checked();
+        let test = of(blocks, depth);
         prop_assume!(system.is_ok() && test.is_ok());
         let system = system.unwrap();
         let asked = sensitivity(&system, &test.unwrap(), KEY).unwrap();

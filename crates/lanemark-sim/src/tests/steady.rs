@@ -43,7 +43,7 @@ fn theory(drive: &DriveSpec) -> f64 {
     write_amplification(filled * flash.superblock().get() as f64 / drive.capacity.get() as f64)
 }
 
-fn within(seen: f64, expected: f64, share: f64) {
+fn assert_within(seen: f64, expected: f64, share: f64) {
     assert!((seen / expected - 1.0).abs() < share, "{seen} for {expected}");
 }
 
@@ -61,14 +61,14 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
     let each = flash.command_time + flash.unit() / flash.channel_rate + flash.program.mean();
     let dies = flash.dies() as f64 * flash.unit().get() as f64 / each.as_seconds();
     let fresh = series.iops(1);
-    within(fresh, dies / 4096.0, 0.05);
-    let phases = DrivePhases::of(&series);
+    assert_within(fresh, dies / 4096.0, 0.05);
+    let phases = DrivePhases::from_series(&series);
     let unmoved = phases.nothing_moved.unwrap();
     // All flash has been written once, regardless of overwritten data.
     let full = flash.capacity().get() as f64 / dies;
-    within(unmoved.as_seconds(), full, 0.15);
+    assert_within(unmoved.as_seconds(), full, 0.15);
     for index in 1..(unmoved.as_seconds() / interval.as_seconds()) as usize {
-        within(series.iops(index), fresh, 0.05);
+        assert_within(series.iops(index), fresh, 0.05);
     }
 
     // In the transition, the rate falls, in the end by more than half.
@@ -81,7 +81,7 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
     assert!(rate < fresh / 2.0, "{rate} of {fresh}");
 
     let last = series.sum(75, 100).0;
-    within(last.write_amplification().unwrap(), theory(&drive), 0.10);
+    assert_within(last.write_amplification().unwrap(), theory(&drive), 0.10);
 }
 
 /// Compares a drive that is preconditioned by SNIA's rule with a drive that starts in the modelled steady state.
@@ -99,9 +99,9 @@ fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with
     let (model, at_once) = steady(DriveCondition::Random);
     assert_eq!(at_once, WINDOW, "steady from the first round on");
     assert!(rounds > WINDOW, "steady after {rounds} rounds");
-    within(run.iops(), model.iops(), 0.05);
+    assert_within(run.iops(), model.iops(), 0.05);
     let amplification = |sample: &Sample| sample.drive.unwrap().write_amplification().unwrap();
-    within(amplification(&run), amplification(&model), 0.05);
+    assert_within(amplification(&run), amplification(&model), 0.05);
 }
 
 /// Only a share of the drive was ever written, and only this share is written: the rest is spare, as in the model.
@@ -115,7 +115,7 @@ fn what_was_never_written_is_spare_to_collection() {
         let system = nvme(drive.clone());
         let test = Test { span: written, ..writes(&drive, 4) };
         let seen = run(&system, &test).drive.unwrap().write_amplification().unwrap();
-        within(seen, theory(&DriveSpec { capacity: written, ..drive.clone() }), 0.06);
+        assert_within(seen, theory(&DriveSpec { capacity: written, ..drive.clone() }), 0.06);
     }
     let mut drive = drive(DriveCondition::Random);
     drive.flash_mut().filled = Ratio::HALF;
@@ -126,7 +126,8 @@ fn what_was_never_written_is_spare_to_collection() {
         volume: Some(Bytes::mebi(4)),
         ..test(Bytes::kibi(4), Pattern::Uniform, true, 1)
     };
-    let (of_flash, of_nothing) = (reads(0), reads(half));
+    let of_flash = reads(0);
+    let of_nothing = reads(half);
     let system = nvme(drive.clone());
     let latency = |test: &Test| run(&system, test).latency().mean_ns();
     let sense = drive.flash().read.mean().as_seconds() * 1e9;
@@ -145,15 +146,19 @@ fn the_sample_of_a_test_of_rounds_is_its_last_five() {
         let mean = |of: fn(&lanemark_schema::result::steady::Round) -> f64| {
             rounds.iter().map(of).sum::<f64>() / WINDOW as f64
         };
-        within(sample.iops(), mean(|round| round.iops), 1e-9);
-        within(sample.throughput().0 as f64, mean(|round| round.throughput_bytes_per_second), 1e-6);
-        within(sample.latency().mean_ns(), mean(|round| round.latency_mean_ns), 0.02);
+        assert_within(sample.iops(), mean(|round| round.iops), 1e-9);
+        assert_within(
+            sample.throughput().0 as f64,
+            mean(|round| round.throughput_bytes_per_second),
+            1e-6,
+        );
+        assert_within(sample.latency().mean_ns(), mean(|round| round.latency_mean_ns), 0.02);
         let written: u64 =
             rounds.iter().map(|round| round.drive.unwrap().flash_written().get()).sum();
         assert_eq!(sample.drive.unwrap().flash_written(), Bytes(written));
         let path = sample.path.unwrap();
         let spent: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
-        within(spent, mean(|round| round.latency_mean_ns), 0.02);
+        assert_within(spent, mean(|round| round.latency_mean_ns), 0.02);
     }
 }
 
@@ -165,9 +170,10 @@ fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
     let length = Duration::from_microseconds(400_000);
     let rounds = run(&nvme(drive.clone()), &in_rounds(&drive, length, TrackedFigure::Iops));
     let whole = run(&nvme(drive.clone()), &writes(&drive, 2));
-    let (of_rounds, of_whole) = (rounds.energy.unwrap(), whole.energy.unwrap());
+    let of_rounds = rounds.energy.unwrap();
+    let of_whole = whole.energy.unwrap();
     assert_eq!(of_rounds.elapsed, rounds.elapsed);
-    within(of_rounds.power_mean_watts, of_whole.power_mean_watts, 0.05);
+    assert_within(of_rounds.power_mean_watts, of_whole.power_mean_watts, 0.05);
 }
 
 #[test]
@@ -200,10 +206,11 @@ fn a_series_adds_up_to_its_sample_and_changes_nothing() {
     assert_eq!(Sample { series: None, ..watched.clone() }, plain);
     let (all, elapsed) = series.sum(0, series.points.len());
     assert_eq!(elapsed, plain.elapsed);
-    let (reads, writes) = (plain.reads.unwrap(), plain.writes.unwrap());
+    let reads = plain.reads.unwrap();
+    let writes = plain.writes.unwrap();
     assert_eq!((all.reads, all.writes), (reads.latency.count(), writes.latency.count()));
     assert_eq!((all.read_bytes, all.written_bytes), (reads.bytes, writes.bytes));
-    within(all.latency_mean_ns, watched.latency().mean_ns(), 1e-9);
+    assert_within(all.latency_mean_ns, watched.latency().mean_ns(), 1e-9);
     assert_eq!(Some(all.latency_max_ns), watched.latency().max_ns());
     assert_eq!(all.drive, plain.drive);
 }
@@ -241,8 +248,8 @@ fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
         measured.flash_mut().blocks_per_plane = 4000;
         measured.flash_mut().translation.beside_collection = Ratio::new(1.0 / amplification);
         let sample = run(&nvme(measured.clone()), &test);
-        within(sample.iops(), simulated.iops(), 0.05);
-        within(sample.drive.unwrap().write_amplification().unwrap(), amplification, 0.02);
+        assert_within(sample.iops(), simulated.iops(), 0.05);
+        assert_within(sample.drive.unwrap().write_amplification().unwrap(), amplification, 0.02);
 
         let mut in_order = test.clone();
         in_order.requests_mut().unwrap().pattern = Pattern::Sequential;
@@ -251,7 +258,7 @@ fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
             fresh.flash_mut().translation.beside_collection = None;
             run(&nvme(fresh), &in_order).iops()
         };
-        within(run(&nvme(measured), &in_order).iops(), fresh, 0.01);
+        assert_within(run(&nvme(measured), &in_order).iops(), fresh, 0.01);
     }
 }
 

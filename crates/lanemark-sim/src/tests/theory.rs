@@ -39,8 +39,12 @@ fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {
     for load in [0.3, 0.6, 0.85] {
         let mut rng = Rng::new(StreamKey::from_seed(11));
         let mut simulator = at_rest(&system, Bytes::ZERO.into());
-        let (mut at, mut waited, mut shortest, mut count) = (0.0, 0.0, f64::INFINITY, 0u64);
-        let (mut outstanding, mut counted) = (0.0, 0.0);
+        let mut at = 0.0;
+        let mut waited = 0.0;
+        let mut shortest = f64::INFINITY;
+        let mut count = 0u64;
+        let mut outstanding = 0.0;
+        let mut counted = 0.0;
         for tag in 0..600_000 {
             at += exponential(&mut rng, service.picoseconds() as f64 / load);
             let now = Instant::from_picoseconds(at as u64);
@@ -97,7 +101,8 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
                 .submit(Submission::new(Instant::ZERO, access).by(customer as u32).tagged(customer))
                 .unwrap();
         }
-        let (mut count, mut latency) = (0u64, 0.0);
+        let mut count = 0u64;
+        let mut latency = 0.0;
         while let Some(done) = simulator.advance() {
             count += 1;
             latency += done.completed.since(done.submitted).as_seconds();
@@ -195,8 +200,9 @@ fn flushes_and_trims_of_a_test_are_counted_apart() {
     let count = |direction: &Option<lanemark_schema::result::DirectionResult>| {
         direction.as_ref().unwrap().latency.count()
     };
-    let (writes, flushes, trims) =
-        (count(&sample.writes), count(&sample.flushes), count(&sample.trims));
+    let writes = count(&sample.writes);
+    let flushes = count(&sample.flushes);
+    let trims = count(&sample.trims);
     assert!((flushes as i64 - writes as i64 / 10).abs() <= 1, "{flushes} for {writes}");
     assert!((trims as f64 / (writes + trims) as f64 - 0.1).abs() < 0.01, "{trims} for {writes}");
     assert_eq!((sample.operations(), sample.bytes()), (writes, block * writes));

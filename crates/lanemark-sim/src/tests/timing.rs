@@ -26,8 +26,7 @@ fn read(at: Duration, thread: u32, place: u64) -> Ask {
 }
 
 fn flush(at: Duration) -> Ask {
-    let (offset, length) = (Bytes::ZERO, Bytes::ZERO);
-    (at, 0, Access { operation: Operation::Flush, offset, length })
+    (at, 0, Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO })
 }
 
 /// Returns a simulator to which all of `asks` have been submitted.
@@ -94,9 +93,10 @@ fn queues_of_nvme_have_slots_of_their_own() {
 
 #[test]
 fn ahci_lets_its_queue_run_empty_for_a_flush() {
-    let (system, start) = (sata(small_drive()), us(0));
-    let (read_alone, flush_alone) =
-        (last(&system, &[read(start, 0, 0)]), last(&system, &[flush(start)]));
+    let system = sata(small_drive());
+    let start = us(0);
+    let read_alone = last(&system, &[read(start, 0, 0)]);
+    let flush_alone = last(&system, &[flush(start)]);
     let asks = [read(start, 0, 0), flush(us(2)), read(us(4), 0, 1)];
     complete_at(&system, &asks[..2], read_alone + flush_alone);
     complete_at(&system, &asks, read_alone + flush_alone + read_alone);
@@ -217,9 +217,11 @@ fn a_request_may_not_cross_the_end_of_its_drive() {
     // A namespace ends at the first byte of the next namespace.
     system.attachments[0].namespaces = vec![Bytes::mebi(16), Bytes::mebi(8)];
     for (namespace, mebibytes) in [(0, 16), (1, 8)] {
-        let (target, capacity) = (DriveNamespace { drive: 0, namespace }, Bytes::mebi(mebibytes));
+        let target = DriveNamespace { drive: 0, namespace };
+        let capacity = Bytes::mebi(mebibytes);
         assert_eq!(accepted(&system, target, capacity - BLOCK, BLOCK), Ok(()));
-        let (offset, length) = (capacity - BLOCK, BLOCK * 2);
+        let offset = capacity - BLOCK;
+        let length = BLOCK * 2;
         let error = SimError::OutOfNamespace { offset, length, namespace, capacity };
         assert_eq!(accepted(&system, target, offset, length), Err(error));
     }
@@ -409,7 +411,8 @@ fn what_was_just_written_is_read_at_the_time_of_the_cache_as_far_as_that_has_roo
         };
         run(&nvme(drive.clone()), &reads).latency().mean_ns() / 1e3
     };
-    let (cached, beyond) = (mean(&drive, 32), mean(&drive, 256));
+    let cached = mean(&drive, 32);
+    let beyond = mean(&drive, 256);
     drive.flash_mut().condition = DriveCondition::Sequential;
     let old = mean(&drive, 32);
     assert!(

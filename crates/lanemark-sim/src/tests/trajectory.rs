@@ -23,7 +23,7 @@ fn mix(hash: u64, number: u64) -> u64 {
 /// `system`.
 pub(crate) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
     let mut accesses = Accesses::new(test, StreamKey::from_seed(1)).unwrap();
-    let mut storage = storage_at_rest(system, PriorContent::of(test));
+    let mut storage = storage_at_rest(system, PriorContent::for_test(test));
     let target = system.targets()[0];
     let mut submit = |storage: &mut Storage, at, tag| {
         storage
@@ -43,7 +43,8 @@ pub(crate) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
         let done = storage.advance().unwrap();
         hash = mix(mix(hash, done.tag), done.completed.picoseconds());
         for hop in 0..HOPS {
-            let (wait, service) = (done.budget.wait(hop), done.budget.service(hop));
+            let wait = done.budget.wait(hop);
+            let service = done.budget.service(hop);
             hash = mix(mix(hash, wait.picoseconds()), service.picoseconds());
         }
         submit(&mut storage, done.completed, done.tag);

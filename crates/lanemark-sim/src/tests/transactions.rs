@@ -85,7 +85,8 @@ fn users_and_processors_are_the_machine_repair_model() {
     for (count, cores) in [(4u32, 1u32), (8, 2), (40, 8)] {
         let sample = run(&free(unlimited(), cores), &users(count, plain()));
         let load = 100.0 / 400.0;
-        let (mut weight, mut weights) = (1.0, vec![1.0]);
+        let mut weight = 1.0;
+        let mut weights = vec![1.0];
         for busy in 1..=count {
             let servers = f64::from(busy.min(cores));
             weight *= f64::from(count - busy + 1) * load / servers;
@@ -97,7 +98,8 @@ fn users_and_processors_are_the_machine_repair_model() {
             .zip(0u32..)
             .map(|(weight, present)| weight / total * f64::from(present.min(cores)))
             .sum();
-        let (seen, expected) = (rate(&sample), working / 100e-6);
+        let seen = rate(&sample);
+        let expected = working / 100e-6;
         assert!((seen / expected - 1.0).abs() < 0.02, "{count}/{cores}: {seen} for {expected}");
         let busy = sample.transactions.as_ref().unwrap().processor_busy.unwrap();
         assert!((busy * f64::from(cores) / working - 1.0).abs() < 0.02, "{busy} of {cores}");
@@ -186,7 +188,8 @@ fn counted_requests_are_made_as_counted() {
 /// A user that waits for locks takes longer by the lock factor, and waits for its own writes like for its reads.
 #[test]
 fn locks_and_awaited_writes_take_their_time() {
-    let (mut own, system) = (plain(), free(unlimited(), 1));
+    let mut own = plain();
+    let system = free(unlimited(), 1);
     own.locks = 0.5;
     let sample = run(&system, &users(1, own.clone()));
     let expected = 1.0 / (1.5 * 100e-6 + 400e-6);

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 const STRIPE: VolumeSpec = VolumeSpec::Stripe { chunk: Bytes::kibi(64) };
 
 /// Returns a volume over `count` drives, each on a separate path.
-pub(crate) fn apart(drive: &DriveSpec, count: usize, volume: VolumeSpec) -> SystemSpec {
+pub(crate) fn build_volume(drive: &DriveSpec, count: usize, volume: VolumeSpec) -> SystemSpec {
     let mut system = nvme(drive.clone());
     system.cpu.cores = 16;
     SystemSpec { volume: Some(volume), ..times(system, count) }
@@ -27,7 +27,7 @@ pub(crate) fn apart(drive: &DriveSpec, count: usize, volume: VolumeSpec) -> Syst
 
 /// Returns a volume over drives downstream of an uplink with this many PCIe 2.0 lanes.
 fn behind(drive: &DriveSpec, count: usize, volume: VolumeSpec, lanes: u32) -> SystemSpec {
-    let mut system = apart(drive, count, volume);
+    let mut system = build_volume(drive, count, volume);
     let model = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));
     let latency = Duration::from_nanoseconds(150);
     let model = LinkModel::Pcie(model);
@@ -37,19 +37,20 @@ fn behind(drive: &DriveSpec, count: usize, volume: VolumeSpec, lanes: u32) -> Sy
     system
 }
 
-fn alone(system: &SystemSpec) -> SystemSpec {
+fn without_volume(system: &SystemSpec) -> SystemSpec {
     let first = SystemSpec { volume: None, ..system.clone() };
     times(first, 1)
 }
 
 #[test]
 fn a_stripe_of_two_carries_twice_of_one_in_order() {
-    let system = apart(&small_drive(), 2, STRIPE);
+    let system = build_volume(&small_drive(), 2, STRIPE);
     for read in [true, false] {
         let mut test = test(Bytes::kibi(128), Pattern::Sequential, read, 16);
         (test.volume, test.duration) = (None, Some(Duration::from_microseconds(50_000)));
         test.ramp = Duration::from_microseconds(20_000);
-        let gain = megabytes(&run(&system, &test)) / megabytes(&run(&alone(&system), &test));
+        let gain =
+            megabytes(&run(&system, &test)) / megabytes(&run(&without_volume(&system), &test));
         assert!((gain / 2.0 - 1.0).abs() < 0.03, "read {read}: {gain}");
     }
 }
@@ -77,7 +78,7 @@ fn bottleneck(system: &SystemSpec, test: &Test) -> (String, f64) {
 
 #[test]
 fn a_pair_behind_an_uplink_has_the_bottleneck_hop_by_law_that_it_has_in_a_run() {
-    let own = apart(&unlimited(), 2, STRIPE).attachments[0].port_path.links[0].name.clone();
+    let own = build_volume(&unlimited(), 2, STRIPE).attachments[0].port_path.links[0].name.clone();
     // The drives share one PCIe 2.0 lane, twice that, or more than both need.
     for (lanes, drives, name) in [(1, 2, "uplink"), (2, 3, "uplink"), (16, 2, own.as_str())] {
         let system = SystemSpec { volume: None, ..behind(&unlimited(), drives, STRIPE, lanes) };
@@ -94,13 +95,13 @@ fn a_pair_behind_an_uplink_has_the_bottleneck_hop_by_law_that_it_has_in_a_run() 
 
 #[test]
 fn a_mirror_writes_like_its_slower_drive_and_reads_like_both() {
-    let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);
+    let mut system = build_volume(&small_drive(), 2, VolumeSpec::Mirror);
     system.attachments[0].drive.flash_mut().program =
         PageTimes::alike(Duration::from_microseconds(1200));
     let mut test = test(Bytes::kibi(64), Pattern::Uniform, false, 16);
     (test.volume, test.duration) = (None, Some(Duration::from_microseconds(60_000)));
     test.ramp = Duration::from_microseconds(30_000);
-    let ratio = megabytes(&run(&system, &test)) / megabytes(&run(&alone(&system), &test));
+    let ratio = megabytes(&run(&system, &test)) / megabytes(&run(&without_volume(&system), &test));
     assert!((ratio - 1.0).abs() < 0.05, "the slower: {ratio}");
     let block = Bytes::kibi(4);
     // With a deep queue, each of the two drives has a queue as deep as the queue of the single drive.
@@ -110,13 +111,16 @@ fn a_mirror_writes_like_its_slower_drive_and_reads_like_both() {
         asked.queue_depth = 64;
     });
     let two = megabytes(&run(&system, &test));
-    let one = megabytes(&run(&alone(&system), &test.clone().with(|asked| asked.queue_depth = 32)));
+    let one = megabytes(&run(
+        &without_volume(&system),
+        &test.clone().with(|asked| asked.queue_depth = 32),
+    ));
     assert!((two / one / 2.0 - 1.0).abs() < 0.05, "reads: {}", two / one);
 }
 
 #[test]
 fn a_mirror_reads_less_from_a_slower_drive() {
-    let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);
+    let mut system = build_volume(&small_drive(), 2, VolumeSpec::Mirror);
     system.attachments[0].drive.flash_mut().read =
         PageTimes::alike(Duration::from_microseconds(150));
     let mut storage = storage_at_rest(&system, Bytes::mebi(8).into());
@@ -140,7 +144,7 @@ fn a_mirror_reads_less_from_a_slower_drive() {
 /// The parts of a request run in parallel, and the last part determines the latency and the waiting times.
 #[test]
 fn a_request_takes_as_long_as_its_last_part() {
-    let system = apart(&small_drive(), 2, STRIPE);
+    let system = build_volume(&small_drive(), 2, STRIPE);
     let access =
         Access { operation: Operation::Read, offset: Bytes::kibi(32), length: Bytes::kibi(96) };
     let mut storage = storage_at_rest(&system, Bytes::mebi(1).into());
@@ -150,7 +154,7 @@ fn a_request_takes_as_long_as_its_last_part() {
     assert_eq!(seen.budget.total(), seen.completed.since(seen.submitted));
     assert!(storage.advance().is_none());
     let longest = Access { offset: Bytes::ZERO, length: Bytes::kibi(64), ..access };
-    let mut one = storage_at_rest(&alone(&system), Bytes::mebi(1).into());
+    let mut one = storage_at_rest(&without_volume(&system), Bytes::mebi(1).into());
     one.submit(Submission::new(Instant::ZERO, longest)).unwrap();
     let part = one.advance().unwrap();
     // The parts share a core, which takes half a microsecond for the previous command.
@@ -160,7 +164,7 @@ fn a_request_takes_as_long_as_its_last_part() {
 
 #[test]
 fn a_flush_asks_all_drives_and_nothing_is_asked_behind_the_end() {
-    let system = apart(&small_drive(), 3, STRIPE);
+    let system = build_volume(&small_drive(), 3, STRIPE);
     let capacity = system.volume_capacity().unwrap();
     assert_eq!(capacity, Bytes::mebi(192));
     assert_eq!(system.capacities(), [capacity]);
@@ -173,7 +177,8 @@ fn a_flush_asks_all_drives_and_nothing_is_asked_behind_the_end() {
     submit(first, Operation::Write, capacity - Bytes::kibi(4), Bytes::kibi(4)).unwrap();
     submit(first, Operation::Flush, Bytes::ZERO, Bytes::ZERO).unwrap();
     submit(first, Operation::Trim, Bytes::ZERO, capacity).unwrap();
-    let (offset, length) = (capacity, Bytes::kibi(4));
+    let offset = capacity;
+    let length = Bytes::kibi(4);
     let error = submit(first, Operation::Read, offset, length).unwrap_err();
     assert_eq!(error, SimError::OutOfVolume { offset, length, capacity });
     assert!(submit(first, Operation::Read, Bytes(u64::MAX), length).is_err());
@@ -191,16 +196,16 @@ fn volumes_that_cannot_be_are_told() {
         let seen = system.check().unwrap_err().to_string();
         assert!(seen.contains(expected), "{seen}");
     };
-    assert_eq!(apart(&small_drive(), 2, STRIPE).check(), Ok(()));
+    assert_eq!(build_volume(&small_drive(), 2, STRIPE).check(), Ok(()));
     says(
-        apart(&small_drive(), 1, STRIPE),
+        build_volume(&small_drive(), 1, STRIPE),
         "volume = 1 drive: a stripe of 64 KiB needs at least two",
     );
     for chunk in [Bytes::ZERO, Bytes(6000), Bytes::mebi(65)] {
-        let system = apart(&small_drive(), 2, VolumeSpec::Stripe { chunk });
+        let system = build_volume(&small_drive(), 2, VolumeSpec::Stripe { chunk });
         says(system, "volume.chunk");
     }
-    let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);
+    let mut system = build_volume(&small_drive(), 2, VolumeSpec::Mirror);
     system.attachments[0].namespaces = vec![Bytes::mebi(8); 2];
     says(system, "volume = 2 namespaces: a mirror uses whole drives");
 }
@@ -222,7 +227,7 @@ proptest! {
     ) {
         let system = match lanes {
             Some(lanes) => behind(&small_drive(), count, volume, lanes),
-            None => apart(&small_drive(), count, volume),
+            None => build_volume(&small_drive(), count, volume),
         };
         prop_assert_eq!(system.check(), Ok(()));
         let pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };

@@ -72,9 +72,14 @@ fn a_test_ends_where_it_is_told_to() {
 #[test]
 fn between_two_looks_lie_a_bounded_number_of_requests() {
     let system = checked(&nvme(small_drive()));
-    let (span, duration) = (Bytes::mebi(32), Some(Duration::from_seconds(3600)));
-    let long = Test { span, volume: None, duration, ..random_read() };
-    let (mut requests, mut calls) = (0, 0);
+    let long = Test {
+        span: Bytes::mebi(32),
+        volume: None,
+        duration: Some(Duration::from_seconds(3600)),
+        ..random_read()
+    };
+    let mut requests = 0;
+    let mut calls = 0;
     let outcome = run_test_watched(&system, &long.checked().unwrap(), KEY, &mut |progress| {
         // A request causes one event or more.
         assert!(progress.requests - requests <= 4096 + 1, "{} after {requests}", progress.requests);

@@ -71,7 +71,6 @@ fn large_in_order(test: Test) -> Test {
     })
 }
 
-/// Returns all cases.
 pub(crate) fn cases() -> Vec<Case> {
     let mut sequential = case("128 KiB sequential read QD32", WRITTEN, 1.0, 400_000);
     sequential.test = large_in_order(sequential.test);
@@ -126,19 +125,24 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// Returns the test of the case with this number of requests.
     pub(crate) fn test(&self, requests: u64) -> CheckedTest {
         let volume = Some(Bytes(self.test.block.get() * requests));
         Test { volume, ..self.test.clone() }.checked().expect("a case is a test that can be")
     }
 
-    /// Returns the system of the case.
     pub(crate) fn system(&self) -> System {
         let parts = SystemName::parse(self.system).expect("a system's name");
         let at = Location::file(self.system);
         let setting = |(parameter, value): &(&str, String)| {
-            let (parameter, value) = ((*parameter).to_owned(), value.clone());
-            (ParameterOverride { parameter, value, figure: None, reason: None }, at.clone())
+            (
+                ParameterOverride {
+                    parameter: (*parameter).to_owned(),
+                    value: value.clone(),
+                    figure: None,
+                    reason: None,
+                },
+                at.clone(),
+            )
         };
         let settings: Vec<(ParameterOverride, Location)> =
             self.settings.iter().map(setting).collect();

@@ -37,7 +37,6 @@ pub(super) struct Problems {
 }
 
 impl Problem {
-    /// Returns the error for this problem.
     pub(super) fn into_error(self) -> StudyError {
         match self {
             Self::Missing { table, location, key, what, .. } => {
@@ -67,9 +66,12 @@ impl Problems {
             })
         };
         // A misspelt key is reported once, as an unknown key, and not also as a missing key.
-        let is_told = |problem: &&Problem| match problem {
-            Problem::Missing { table, misspelt: Some(other), .. } => !unknown(table, other),
-            _ => true,
+        let is_told = |problem: &&Problem| {
+            if let Problem::Missing { table, misspelt: Some(other), .. } = problem {
+                !unknown(table, other)
+            } else {
+                true
+            }
         };
         let mut told: Vec<StudyError> = Vec::new();
         let mut grouped: Vec<String> = Vec::new();
@@ -82,9 +84,14 @@ impl Problems {
                 continue;
             }
             grouped.push(table.clone());
-            let missing = all.iter().filter(is_told).filter_map(|other| match other {
-                Problem::Missing { table: of, key, .. } if of == table => Some(key.as_str()),
-                _ => None,
+            let missing = all.iter().filter(is_told).filter_map(|other| {
+                if let Problem::Missing { table: of, key, .. } = other
+                    && of == table
+                {
+                    Some(key.as_str())
+                } else {
+                    None
+                }
             });
             let keys: Vec<&str> = missing.collect();
             told.push(match (no_table, keys.as_slice()) {
@@ -101,18 +108,15 @@ impl Problems {
 /// Returns the error about several keys of one table.
 fn missing_together(table: &str, location: &Location, no_table: bool, keys: &[&str]) -> StudyError {
     let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
-    let (are, listed) = (if keys.len() == 1 { "is" } else { "are" }, quoted.join(", "));
-    match no_table {
-        true => {
-            let (above, name) = table.rsplit_once('.').unwrap_or(("", table));
-            let above = match above.contains('.') {
-                true => format!(" in `{above}`"),
-                false => String::new(),
-            };
-            let message = format!("[{name}] is missing{above}, with {listed}");
-            StudyError::new(location.clone(), message)
-        }
-        false => StudyError::new(location.clone(), format!("{listed} {are} missing in `{table}`")),
+    let are = if keys.len() == 1 { "is" } else { "are" };
+    let listed = quoted.join(", ");
+    if no_table {
+        let (above, name) = table.rsplit_once('.').unwrap_or(("", table));
+        let above = if above.contains('.') { format!(" in `{above}`") } else { String::new() };
+        let message = format!("[{name}] is missing{above}, with {listed}");
+        StudyError::new(location.clone(), message)
+    } else {
+        StudyError::new(location.clone(), format!("{listed} {are} missing in `{table}`"))
     }
 }
 

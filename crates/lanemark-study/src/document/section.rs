@@ -120,7 +120,6 @@ impl<'d> Section<'d> {
         StudyError::new(self.location_of(key), message)
     }
 
-    /// Returns the keys of the table.
     pub(super) fn keys(&self) -> impl Iterator<Item = &'d String> {
         self.table.keys()
     }
@@ -236,7 +235,7 @@ impl<'d> Section<'d> {
     ///
     /// # Errors
     /// Returns the first error of `read`.
-    pub fn each<T>(
+    pub fn read_tables<T>(
         &self,
         key: &str,
         mut read: impl FnMut(&Section<'d>, &[T]) -> Result<T, StudyError>,
@@ -302,8 +301,11 @@ impl<'d> Section<'d> {
             let location = self.document.location(offset);
             let known = keys_requested.iter().map(String::as_str);
             let error = StudyError::unknown(location, "key", name, known);
-            let (table, key) = (self.path.clone(), name.to_owned());
-            self.document.note(Problem::Unknown { table, key, error })?;
+            self.document.note(Problem::Unknown {
+                table: self.path.clone(),
+                key: name.to_owned(),
+                error,
+            })?;
         }
         Ok(())
     }
@@ -363,18 +365,12 @@ impl<'d> Section<'d> {
     /// Returns the path of `key`, such as `drive.flash.read`. The table that contains the name of the file's subject
     /// does not appear in the path.
     fn path_of(&self, key: &str) -> String {
-        match self.path == key {
-            true => self.path.clone(),
-            false => format!("{}.{key}", self.path),
-        }
+        if self.path == key { self.path.clone() } else { format!("{}.{key}", self.path) }
     }
 
     /// Returns the path of `key` without the names of array entries, as the reference of all keys states it.
     fn shape_of(&self, key: &str) -> String {
-        match self.shape == key {
-            true => self.shape.clone(),
-            false => format!("{}.{key}", self.shape),
-        }
+        if self.shape == key { self.shape.clone() } else { format!("{}.{key}", self.shape) }
     }
 
     /// Returns the value that overrides `key`, if there is one.
@@ -467,19 +463,16 @@ impl<'d> Section<'d> {
 
     pub(super) fn bare(&self, key: &str, value: &Value) -> Result<Scalar, StudyError> {
         let location = self.document.location(value.offset);
+        let not_a_scalar = |found: &str| {
+            let message = format!("`{key}` must be a string or a number, not {found}");
+            StudyError::new(location.clone(), message)
+        };
         let (text, is_number) = match &value.node {
             Node::Text(text) => (text.clone(), false),
             Node::Number(number) => (number.clone(), true),
-            other => {
-                let found = match other {
-                    Node::Table(_) => "a table",
-                    Node::Array(_) => "a list",
-                    Node::Other(kind) => kind,
-                    Node::Text(_) | Node::Number(_) => "a value",
-                };
-                let message = format!("`{key}` must be a string or a number, not {found}");
-                return Err(StudyError::new(location, message));
-            }
+            Node::Table(_) => return Err(not_a_scalar("a table")),
+            Node::Array(_) => return Err(not_a_scalar("a list")),
+            Node::Other(kind) => return Err(not_a_scalar(kind)),
         };
         requested_keys::note(&self.shape, key, |asked| {
             let written = || if is_number { text.clone() } else { format!("\"{text}\"") };

@@ -25,7 +25,8 @@ fn error_of<T: std::fmt::Debug>(result: Result<T, StudyError>) -> String {
 #[test]
 fn values_come_with_their_origin() {
     let document = Document::parse("d.toml", TEXT).unwrap();
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let ledger = Ledger::default();
+    let overrides = Overrides::default();
     let root = document.root("drive", Some(Context { ledger: &ledger, overrides: &overrides }));
     assert_eq!(root.table("drive").unwrap().text("name").unwrap(), "A drive");
     let flash = root.table("flash").unwrap();
@@ -92,7 +93,8 @@ fn an_override_wins_and_an_unused_one_is_an_error() {
 #[test]
 fn a_table_that_the_file_leaves_out_is_there_when_something_in_it_is_set() {
     let document = Document::parse("d.toml", TEXT).unwrap();
-    let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
+    let ledger = Ledger::default();
+    let mut overrides = Overrides::default();
     overrides.set("drive.data_path.read", "2 GB/s", Location::file("--set"));
     let root = document.root("drive", Some(Context { ledger: &ledger, overrides: &overrides }));
     let path = root.optional_table("data_path").unwrap().expect("the table is reached");

@@ -11,7 +11,6 @@ use super::requested_keys;
 use super::section::{Scalar, Section};
 use crate::error::{StudyError, nearest};
 
-/// The result of reading a key.
 enum KeyReading<T> {
     Absent,
     /// The key is present, but its value is invalid, and the error is recorded.

@@ -125,8 +125,8 @@ fn values([_, kind, capacity, port, rated]: DriveRatings) -> String {
         "[drive]\nname = \"a drive\"\nkind = \"{kind}\"\ncapacity = \"{capacity}\"\nport = {{ {port} }}\n\
          [rated]\n{rated}"
     );
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
-    let context = Context { ledger: &ledger, overrides: &overrides };
+    let ledger = Ledger::default();
+    let context = Context { ledger: &ledger, overrides: &Overrides::default() };
     let file = Document::parse("the drive file", &text).unwrap();
     let completed = complete(&file, &Library::built_in(), context).unwrap().unwrap();
     let spec = Drive::read(&completed, context).unwrap().spec;

@@ -27,7 +27,6 @@ pub(super) enum RatingUnit {
     Rate,
     /// Bytes.
     Size,
-    /// A whole number.
     Count,
 }
 
@@ -104,7 +103,6 @@ impl MissingValues {
         self.0.push(GivenValue { place, text, origin: ("assumed", prior.why.clone()), range });
     }
 
-    /// Removes the value at `place`.
     pub(super) fn remove(&mut self, place: &str) {
         self.0.retain(|given| given.place != place);
     }

@@ -18,7 +18,8 @@ pub(super) fn beside_emptying(
     let value = nand.program.value / share.value;
     let relative_range =
         |prior: &Prior| prior.range.unwrap_or([prior.value; 2]).map(|end| end / prior.value);
-    let ([fast, slow], [least, most]) = (relative_range(&nand.program), relative_range(share));
+    let [fast, slow] = relative_range(&nand.program);
+    let [least, most] = relative_range(share);
     let range =
         [value * (-fast.ln().hypot(most.ln())).exp(), value * slow.ln().hypot(least.ln()).exp()];
     let why = format!("{}; {}", nand.program.why, share.why);

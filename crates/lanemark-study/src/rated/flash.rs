@@ -180,7 +180,8 @@ fn array(
     }
     let large = nand.die.value;
     let die = if raw / large < DIES_LEAST { nand.die_small.min(large) } else { large };
-    let (mut die, stacked) = (die.min(raw / 2.0), 16.0 * die);
+    let stacked = 16.0 * die;
+    let mut die = die.min(raw / 2.0);
     let most = match rated.memory {
         MapMemory::Dram => controller.channels,
         MapMemory::Host | MapMemory::None => controller.channels.min(4),
@@ -252,16 +253,17 @@ struct MaximumRates {
 }
 
 impl MaximumRates {
-    fn of(
+    fn from_ratings(
         rated: &BoxRatings,
         controller: &ControllerPrior,
         nand: &NandPrior,
         array: &FlashArray,
     ) -> Self {
         let cache = wanted_pseudo_slc(rated, controller, array);
-        let (read, program) = match cache.is_some_and(|(wanted, _)| wanted >= RATED_SPAN) {
-            true => (nand.slc_read.value, nand.slc_program.value),
-            false => (nand.read.value, nand.program.value),
+        let (read, program) = if cache.is_some_and(|(wanted, _)| wanted >= RATED_SPAN) {
+            (nand.slc_read.value, nand.slc_program.value)
+        } else {
+            (nand.read.value, nand.program.value)
         };
         let parallel = array.dies * if nand.independent_planes { array.planes } else { 1.0 };
         let write = array.unit / (1.1 * program);
@@ -282,27 +284,24 @@ fn derive_reads(
     array: &FlashArray,
     out: &mut MissingValues,
 ) {
-    let most = MaximumRates::of(rated, controller, nand, array);
+    let most = MaximumRates::from_ratings(rated, controller, nand, array);
     let commands = rate(rated.random_read, &controller.random_read);
     let random = rate_capped_at(rated.random_read, &controller.random_read, most.random_read);
     let sequential = rate_capped_at(rated.read, &controller.read, most.read).min(rated.link);
     let channels = array.channels;
     let channel = nand.channel_rate.value;
     let needed = 1.15 * sequential / channels;
-    match needed > channel {
-        true => {
-            let why = format!("{channels:.0} channels carry the sequential reads");
-            out.add_derived("flash.channel_rate", RatingUnit::Rate.text(needed), why);
-        }
-        false => out.add_prior("flash.channel_rate", RatingUnit::Rate, &nand.channel_rate, 1.0),
+    if needed > channel {
+        let why = format!("{channels:.0} channels carry the sequential reads");
+        out.add_derived("flash.channel_rate", RatingUnit::Rate.text(needed), why);
+    } else {
+        out.add_prior("flash.channel_rate", RatingUnit::Rate, &nand.channel_rate, 1.0);
     }
     // Ratings apply to a small range that was just written, and that a large enough pseudo-SLC cache contains.
     let cache = wanted_pseudo_slc(rated, controller, array).map(|(wanted, _)| wanted);
     let cached = cache.is_some_and(|wanted| wanted >= RATED_SPAN);
-    let (usual, place) = match cached {
-        true => (&nand.slc_read, "pseudo_slc.read"),
-        false => (&nand.read, "flash.read"),
-    };
+    let (usual, place) =
+        if cached { (&nand.slc_read, "pseudo_slc.read") } else { (&nand.read, "flash.read") };
     let alone = array.dies / (MARGIN * random);
     // If the cache is large enough, a rating that the dies do not reach is explained by faster reads of the cache
     // first, and by independent planes only if these reads would be implausibly fast. Without such a cache, independent
@@ -310,11 +309,10 @@ fn derive_reads(
     let least = if cached { SLC_READ_LEAST } else { usual.value };
     let independent = nand.independent_planes || least > alone;
     let flag = if independent { "yes" } else { "no" };
-    match nand.independent_planes {
-        true => out.add_assumed("die.independent_planes", flag.to_owned(), &nand.name),
-        false => {
-            out.add_derived("die.independent_planes", flag.to_owned(), "the rated random reads");
-        }
+    if nand.independent_planes {
+        out.add_assumed("die.independent_planes", flag.to_owned(), &nand.name);
+    } else {
+        out.add_derived("die.independent_planes", flag.to_owned(), "the rated random reads");
     }
     let parallel = array.dies * if independent { array.planes } else { 1.0 };
     // Sequential reads from all dies must also reach the rated rate.
@@ -326,12 +324,11 @@ fn derive_reads(
         + nand.command_time
         + PAGE / channel.max(needed);
     let sense = usual.value.min(longest).min((one_read_rate - fixed).max(2e-6));
-    match sense < usual.value {
-        true => {
-            let why = format!("rated reads; usual for {}: {:.0} µs", nand.name, usual.value * 1e6);
-            out.add_derived(place, RatingUnit::Time.text(sense), why);
-        }
-        false => out.add_prior(place, RatingUnit::Time, usual, 1.0),
+    if sense < usual.value {
+        let why = format!("rated reads; usual for {}: {:.0} µs", nand.name, usual.value * 1e6);
+        out.add_derived(place, RatingUnit::Time.text(sense), why);
+    } else {
+        out.add_prior(place, RatingUnit::Time, usual, 1.0);
     }
     if cached {
         out.add_prior("flash.read", RatingUnit::Time, &old_data(rated, nand), 1.0);
@@ -373,7 +370,7 @@ fn derive_writes(
     array: &FlashArray,
     out: &mut MissingValues,
 ) {
-    let most = MaximumRates::of(rated, controller, nand, array);
+    let most = MaximumRates::from_ratings(rated, controller, nand, array);
     let sequential = rate_capped_at(rated.write, &controller.write, most.write).min(rated.link);
     let commands = match rated.market {
         Market::Client => rate(rated.random_write, &controller.random_write),

@@ -13,8 +13,7 @@ fn flash(rated: &str) -> (FlashSpec, f64) {
          port = {{ protocol = \"nvme\", pcie = {{ generation = 4, lanes = 4 }} }}\n\
          [rated]\nread = \"3000 MB/s\"\n{rated}"
     );
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
-    let context = Context { ledger: &ledger, overrides: &overrides };
+    let context = Context { ledger: &Ledger::default(), overrides: &Overrides::default() };
     let file = Document::parse("the drive file", &text).unwrap();
     let completed = complete(&file, &Library::built_in(), context).unwrap().unwrap();
     let spec = Drive::read(&completed, context).unwrap().spec;
@@ -67,8 +66,7 @@ fn drive(port: &str, capacity: &str, rated: &str) -> lanemark_sim::spec::DriveSp
     let text = format!(
         "[drive]\nname = \"a drive\"\nkind = \"ssd\"\ncapacity = \"{capacity}\"\nport = {{ {port} }}\n[rated]\n{rated}"
     );
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
-    let context = Context { ledger: &ledger, overrides: &overrides };
+    let context = Context { ledger: &Ledger::default(), overrides: &Overrides::default() };
     let file = Document::parse("the drive file", &text).unwrap();
     let completed = complete(&file, &Library::built_in(), context).unwrap().unwrap();
     Drive::read(&completed, context).unwrap().spec
@@ -151,8 +149,7 @@ fn the_arm_of_a_desktop_disk_lingers_for_a_quarter_of_a_revolution() {
         let text = format!(
             "[drive]\nname = \"d\"\nkind = \"hdd\"\ncapacity = \"2000 GB\"\nport = {{ protocol = \"ahci\", sata = \"6 Gb/s\" }}\n[rated]\nrpm = 7200\nmarket = \"{market}\"\n"
         );
-        let (ledger, overrides) = (Ledger::default(), Overrides::default());
-        let context = Context { ledger: &ledger, overrides: &overrides };
+        let context = Context { ledger: &Ledger::default(), overrides: &Overrides::default() };
         let file = Document::parse("the drive file", &text).unwrap();
         let completed = complete(&file, &Library::built_in(), context).unwrap().unwrap();
         let MediaSpec::Disk(disk) = Drive::read(&completed, context).unwrap().spec.media else {

@@ -134,17 +134,16 @@ fn usual_market(
 ) -> Market {
     let share = reads.zip(writes).map_or(1.0, |(reads, writes)| writes / reads);
     let gigabytes = (capacity.get() as f64 / 1e9).round() as u64;
-    let bound = match protocol {
-        ProtocolKind::Nvme => STEADY_SHARE_NVME,
-        _ => STEADY_SHARE_SATA,
+    let bound = if protocol == ProtocolKind::Nvme { STEADY_SHARE_NVME } else { STEADY_SHARE_SATA };
+    let is_steady = if SERVER_CAPACITIES.contains(&gigabytes) {
+        share < bound
+    } else {
+        share < STEADY_SHARE_ANY && year >= STEADY_SHARE_FROM
     };
-    let is_steady = match SERVER_CAPACITIES.contains(&gigabytes) {
-        true => share < bound,
-        false => share < STEADY_SHARE_ANY && year >= STEADY_SHARE_FROM,
-    };
-    let server = match is_disk {
-        true => protocol == ProtocolKind::SasHba || capacity > SERVER_DISK,
-        false => protocol == ProtocolKind::SasHba || is_steady,
+    let server = if is_disk {
+        protocol == ProtocolKind::SasHba || capacity > SERVER_DISK
+    } else {
+        protocol == ProtocolKind::SasHba || is_steady
     };
     if server { Market::DataCenter } else { Market::Client }
 }
@@ -172,9 +171,10 @@ impl BoxRatings {
             Ok(section.optional_quantity::<Bytes>(key)?.map(|size| size.get() as f64))
         };
         const IOPS_MAX: u64 = 1_000_000_000;
-        let (one_read, latency) = (count("random_read_qd1", IOPS_MAX)?, time("read_latency")?);
-        let (one_write, write_latency) =
-            (count("random_write_qd1", IOPS_MAX)?, time("write_latency")?);
+        let one_read = count("random_read_qd1", IOPS_MAX)?;
+        let latency = time("read_latency")?;
+        let one_write = count("random_write_qd1", IOPS_MAX)?;
+        let write_latency = time("write_latency")?;
         let mut wrong = Vec::new();
         for (iops, latency, keys) in [
             (one_read, latency, ("random_read_qd1", "read_latency")),
@@ -185,9 +185,10 @@ impl BoxRatings {
                 wrong.push(section.error(keys.1, message).hint("omit one of them"));
             }
         }
-        let technology = match section.has("nand") {
-            true => section.setting("nand", crate::flash::TECHNOLOGIES)?,
-            false => None,
+        let technology = if section.has("nand") {
+            section.setting("nand", crate::flash::TECHNOLOGIES)?
+        } else {
+            None
         };
         let year = section.optional_integer("year", 1990, 2100)?.unwrap_or(plug.usual_year());
         let random_read = count("random_read", IOPS_MAX)?;
@@ -263,7 +264,8 @@ impl BoxRatings {
         ];
         for (key, iops, (sequential, rate)) in random {
             let Some(iops) = iops else { continue };
-            let (bytes, text) = (iops * PAGE, format!("{iops:.0}"));
+            let bytes = iops * PAGE;
+            let text = format!("{iops:.0}");
             let of = format!("{} of 4 KiB requests, ", megabytes(bytes));
             match rate {
                 Some(rate) if bytes > 1.1 * rate && bytes <= self.link => {
@@ -321,9 +323,10 @@ impl BoxRatings {
                 "`pseudo_slc_kept` must not exceed `pseudo_slc`, because it is a part of it";
             wrong.push(section.error("pseudo_slc_kept", message.to_owned()));
         }
-        let (foreign, kind) = match is_disk {
-            true => (flash.as_slice(), "a hard disk"),
-            false => (disk.as_slice(), "a solid-state drive"),
+        let (foreign, kind) = if is_disk {
+            (flash.as_slice(), "a hard disk")
+        } else {
+            (disk.as_slice(), "a solid-state drive")
         };
         for (key, _) in foreign.iter().filter(|(_, given)| *given) {
             wrong.push(section.error(key, format!("`{key}` does not affect {kind}")));

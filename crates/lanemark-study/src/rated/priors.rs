@@ -11,7 +11,6 @@ use crate::error::StudyError;
 use crate::flash::{RATIO, TECHNOLOGIES, ratio};
 use crate::library::{Library, LibraryKind};
 
-/// The priors of a library.
 #[derive(Clone, Debug)]
 pub(crate) struct Priors {
     nand: Vec<NandPrior>,
@@ -212,7 +211,7 @@ fn read_rows<T>(
         let about = root.table("priors")?;
         about.text("name")?;
         about.finish()?;
-        let rows = root.each(key, |section, _: &[T]| {
+        let rows = root.read_tables(key, |section, _: &[T]| {
             let read_row = row(section)?;
             section.finish()?;
             Ok(read_row)
@@ -227,10 +226,8 @@ fn read_rows<T>(
 
 fn nand_row(row: &Section<'_>) -> Result<NandPrior, StudyError> {
     let die = prior::<Bytes>(row, "die")?;
-    let die_small = match row.has("die_small") {
-        true => prior::<Bytes>(row, "die_small")?.value,
-        false => die.value,
-    };
+    let die_small =
+        if row.has("die_small") { prior::<Bytes>(row, "die_small")?.value } else { die.value };
     let technology = row.choice("technology", TECHNOLOGIES)?;
     Ok(NandPrior {
         name: row.text("name")?,
@@ -263,9 +260,10 @@ fn page_ratio(row: &Section<'_>, technology: Technology) -> Result<Option<PageRa
 /// Reads the size of a plane's page, in bytes.
 fn page(row: &Section<'_>) -> Result<f64, StudyError> {
     let page: Bytes = row.quantity("page")?;
-    match page.get().is_power_of_two() {
-        true => Ok(page.get() as f64),
-        false => Err(row.error("page", format!("page = {page}: must be a power of two"))),
+    if page.get().is_power_of_two() {
+        Ok(page.get() as f64)
+    } else {
+        Err(row.error("page", format!("page = {page}: must be a power of two")))
     }
 }
 

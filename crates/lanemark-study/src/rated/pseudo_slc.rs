@@ -76,12 +76,11 @@ pub(super) fn pseudo_slc(
         }
     }
     let unit = array.unit / (1.1 * fresh);
-    match unit < nand.slc_program.value {
-        true => {
-            let why = format!("{:.0} MB/s of writes on {:.0} dies", fresh / 1e6, array.dies);
-            out.add_derived("pseudo_slc.program", RatingUnit::Time.text(unit), why);
-        }
-        false => out.add_prior("pseudo_slc.program", RatingUnit::Time, &nand.slc_program, 1.0),
+    if unit < nand.slc_program.value {
+        let why = format!("{:.0} MB/s of writes on {:.0} dies", fresh / 1e6, array.dies);
+        out.add_derived("pseudo_slc.program", RatingUnit::Time.text(unit), why);
+    } else {
+        out.add_prior("pseudo_slc.program", RatingUnit::Time, &nand.slc_program, 1.0);
     }
     out.add_choice("pseudo_slc.when_full", "bypass");
     if kept_capacity >= RATED_SPAN {

@@ -45,7 +45,8 @@ fn ordinal(word: &str) -> Option<usize> {
 
 /// Returns how well a port suits a drive's connector, as a number above 0.
 pub(super) fn suitability(drive: Connector, port: &Port) -> f64 {
-    let (own, other) = (drive.line_rate(), port.plug.line_rate());
+    let own = drive.line_rate();
+    let other = port.plug.line_rate();
     let rate = (other / own).min(1.0) * 0.3;
     // A slot as wide as the drive is preferred to a wider slot.
     let excess = match (drive, port.plug) {

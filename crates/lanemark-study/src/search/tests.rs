@@ -175,7 +175,8 @@ fn a_rare_word_has_a_large_weight_and_a_word_for_ports_a_small_one() {
     let words = ["alpha", "one", "zeta", "sata"].map(str::to_owned);
     let weights = weights(&words, &entries);
     // Of the 4 entries, 2, 1, 0 and 1 contain the respective word.
-    let (two, one) = (3.0_f64.ln(), 5.0_f64.ln());
+    let two = 3.0_f64.ln();
+    let one = 5.0_f64.ln();
     let near = |found: &[f64], wanted: [f64; 4]| {
         assert_eq!(found.len(), 4);
         assert!(

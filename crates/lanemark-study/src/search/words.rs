@@ -29,7 +29,6 @@ const IGNORED: [&str; 24] = [
     "mainboard",
     "motherboard",
 ];
-/// Maximum number of words.
 const WORDS_MAX: usize = 24;
 /// Maximum length of a word.
 const WORD_MAX: usize = 40;
@@ -73,7 +72,6 @@ impl NameWords {
         self.tokens.iter().map(String::as_str)
     }
 
-    /// Returns the number of words.
     pub(super) fn count(&self) -> usize {
         self.tokens.len()
     }
@@ -149,7 +147,8 @@ mod tests {
         let text = "Put my 980 PRO in the M.2 slot, of a U.2-board!";
         assert_eq!(words(text), ["980", "pro", "m2", "slot", "u2"]);
         assert_eq!(words(" ,;"), [""; 0]);
-        let (kept, dropped) = ("x".repeat(WORD_MAX), "x".repeat(WORD_MAX + 1));
+        let kept = "x".repeat(WORD_MAX);
+        let dropped = "x".repeat(WORD_MAX + 1);
         assert_eq!(words(&format!("{dropped} {kept}")), [kept]);
         assert_eq!(words(&"x ".repeat(WORDS_MAX)).len(), WORDS_MAX);
         assert_eq!(words(&"x ".repeat(WORDS_MAX + 1)).len(), WORDS_MAX);

@@ -25,7 +25,6 @@ pub struct Axis {
     pub location: Location,
 }
 
-/// The step of a range.
 #[derive(Clone, Copy)]
 enum RangeStep {
     By(f64),
@@ -80,10 +79,12 @@ fn expand_values(text: &str) -> Result<Vec<String>, String> {
         Some((to, number)) => {
             let (value, unit) = split(number);
             let value = value.ok_or_else(|| format!("`{text}`: `{number}` is not a step"))?;
-            match rest.contains('*') {
-                true if unit.is_empty() => (to, RangeStep::Times(value)),
-                true => return Err(format!("`{text}`: a factor must not have a unit")),
-                false => return range(text, from.trim(), to.trim(), RangeStep::By(value), unit),
+            if !rest.contains('*') {
+                return range(text, from.trim(), to.trim(), RangeStep::By(value), unit);
+            } else if unit.is_empty() {
+                (to, RangeStep::Times(value))
+            } else {
+                return Err(format!("`{text}`: a factor must not have a unit"));
             }
         }
     };
@@ -129,10 +130,12 @@ fn quantities<T: FromStr + Display>(
     quantity: impl Fn(u64) -> T,
 ) -> Option<Result<Vec<String>, String>> {
     let [low, high, by] = ends.each_ref().map(|end| end.parse::<T>().ok().map(&value));
-    let (low, high, by) = (low? as f64, high? as f64, by? as f64);
+    let low = low? as f64;
+    let high = high? as f64;
+    let by = by? as f64;
     let step = match step {
         RangeStep::By(_) => RangeStep::By(by),
-        times => times,
+        RangeStep::Times(_) => step,
     };
     let value_texts = |values: Vec<f64>| {
         values.into_iter().map(|value| quantity(value.round() as u64).to_string()).collect()
@@ -159,9 +162,10 @@ fn numbers(text: &str, low: f64, high: f64, step: RangeStep) -> Result<Vec<f64>,
     let most = high * (1.0 + 1e-9);
     let values: Vec<f64> =
         (0..=POINTS_MAX as usize).map(value).take_while(|&value| value <= most).collect();
-    match values.len() as u64 > POINTS_MAX {
-        true => Err(format!("`{text}`: more than {POINTS_MAX} values")),
-        false => Ok(values),
+    if values.len() as u64 > POINTS_MAX {
+        Err(format!("`{text}`: more than {POINTS_MAX} values"))
+    } else {
+        Ok(values)
     }
 }
 

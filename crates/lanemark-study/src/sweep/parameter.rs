@@ -6,7 +6,6 @@ use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, SyntheticRequests
 /// A function that sets a test's value from a string.
 type ParameterSetter = fn(&mut Test, &str) -> Result<(), String>;
 
-/// The parameters of a test.
 pub(super) const OF_TEST: [(&str, ParameterSetter); 14] = [
     ("queue_depth", |test, text| set(&mut requests(test)?.queue_depth, text)),
     ("threads", |test, text| set(&mut test.threads, text)),

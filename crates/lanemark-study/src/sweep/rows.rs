@@ -152,32 +152,31 @@ fn point(line: &str, axes: usize) -> Option<SweepPoint> {
     }
     let (head, figures) = row_fields.split_at(BEFORE + axes);
     let error = figures.last()?;
-    let outcome = match error.is_empty() {
-        false => Err(error.clone()),
-        true => {
-            let number = |place: usize| figures.get(place)?.parse::<f64>().ok();
-            let direction = |first: usize| {
-                Some(DirectionFigures {
-                    iops: number(first)?,
-                    bytes_per_second: number(first + 1)?,
-                    latency_mean_us: number(first + 2)?,
-                    latency_percentiles_us: [3, 4, 5].map(|place| number(first + place)),
-                    latency_max_us: number(first + 6),
-                })
-            };
-            let busy = number(8);
-            Ok(SweepFigures {
-                iops: number(0)?,
-                bytes_per_second: number(1)?,
-                latency_mean_us: number(2)?,
-                latency_percentiles_us: [number(3), number(4), number(5)],
-                latency_max_us: number(6),
-                busiest: busy.map(|share| (figures[7].clone(), share)),
-                reads: direction(READS),
-                writes: direction(WRITES),
-                write_amplification: number(AMPLIFICATION),
+    let outcome = if error.is_empty() {
+        let number = |place: usize| figures.get(place)?.parse::<f64>().ok();
+        let direction = |first: usize| {
+            Some(DirectionFigures {
+                iops: number(first)?,
+                bytes_per_second: number(first + 1)?,
+                latency_mean_us: number(first + 2)?,
+                latency_percentiles_us: [3, 4, 5].map(|place| number(first + place)),
+                latency_max_us: number(first + 6),
             })
-        }
+        };
+        let busy = number(8);
+        Ok(SweepFigures {
+            iops: number(0)?,
+            bytes_per_second: number(1)?,
+            latency_mean_us: number(2)?,
+            latency_percentiles_us: [number(3), number(4), number(5)],
+            latency_max_us: number(6),
+            busiest: busy.map(|share| (figures[7].clone(), share)),
+            reads: direction(READS),
+            writes: direction(WRITES),
+            write_amplification: number(AMPLIFICATION),
+        })
+    } else {
+        Err(error.clone())
     };
     Some(SweepPoint {
         number: head[0].parse().ok()?,
@@ -191,10 +190,7 @@ fn point(line: &str, axes: usize) -> Option<SweepPoint> {
 /// Returns a text as a CSV field that never contains a line break.
 fn quoted(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
-    match text.contains([',', '"']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
-    }
+    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 /// Returns the fields of a line; `None` if a quote is not closed.
@@ -258,8 +254,7 @@ mod tests {
         assert_eq!(read.axes, axes);
         assert_eq!(read.points[0], one);
         assert_eq!(read.points[1].outcome, Err("bad, very".to_owned()));
-        let (key, values) = ("k0".to_owned(), one.values.clone());
-        let wanted = PointId { number: 0, key, values };
+        let wanted = PointId { number: 0, key: "k0".to_owned(), values: one.values.clone() };
         assert_eq!(id(row(&one, "k0").trim_end(), 2), Some(wanted));
         assert_eq!(id("1,k", 2), None);
     }

@@ -13,7 +13,7 @@ use crate::error::StudyError;
 /// # Errors
 /// Returns all errors in the tables while `Document::read` runs, otherwise the first one.
 pub(crate) fn faults(root: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
-    root.each("fault", |section, faults: &[Fault]| {
+    root.read_tables("fault", |section, faults: &[Fault]| {
         if faults.len() >= FAULTS_MAX {
             return Err(section.error("kind", format!("there are more than {FAULTS_MAX} faults")));
         }

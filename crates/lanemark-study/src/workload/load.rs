@@ -8,7 +8,7 @@ use crate::error::StudyError;
 
 /// Reads `sizes`, `trim`, `flush_every` and `copy_to`.
 pub(super) fn mix(layers: &TestTables<'_, '_>) -> Result<RequestMix, StudyError> {
-    let section = layers.holding("sizes");
+    let section = layers.table_with("sizes");
     let size = |text: &String| {
         let parts = text.rsplit_once(' ').and_then(|(block, share)| {
             let share: Ratio = share.parse().ok()?;
@@ -28,7 +28,7 @@ pub(super) fn mix(layers: &TestTables<'_, '_>) -> Result<RequestMix, StudyError>
         sizes,
         trim_share: layers.quantity("trim")?.unwrap_or(Ratio::ZERO),
         flush_every: layers
-            .holding("flush_every")
+            .table_with("flush_every")
             .optional_integer("flush_every", 1, u32::MAX.into())?
             .map(|every| every as u32),
         copy_to: layers.quantity("copy_to")?,
@@ -38,13 +38,14 @@ pub(super) fn mix(layers: &TestTables<'_, '_>) -> Result<RequestMix, StudyError>
 /// Reads `rate`, in requests or bytes a second, and `arrivals`, the distribution of arrival times; `mean` is the mean
 /// length of a request.
 pub(super) fn load(layers: &TestTables<'_, '_>, mean: f64) -> Result<Load, StudyError> {
-    let section = layers.holding("arrivals");
-    let process = match section.has("arrivals") {
-        true => Some(section.choice("arrivals", &ArrivalProcess::ALL)?),
-        false => None,
+    let section = layers.table_with("arrivals");
+    let process = if section.has("arrivals") {
+        Some(section.choice("arrivals", &ArrivalProcess::ALL)?)
+    } else {
+        None
     };
     let bound = "requests or bytes a second, \"5000/s\" or \"20 MB/s\"";
-    let rate = layers.holding("rate").optional_parsed("rate", bound, |text| {
+    let rate = layers.table_with("rate").optional_parsed("rate", bound, |text| {
         let requests = text.strip_suffix("/s").and_then(|number| number.trim().parse::<f64>().ok());
         requests.or_else(|| {
             let bytes: BytesPerSecond = text.parse().ok()?;
@@ -64,10 +65,11 @@ pub(super) fn load(layers: &TestTables<'_, '_>, mean: f64) -> Result<Load, Study
 
 /// Reads `start` and `delay`.
 pub(super) fn start(layers: &TestTables<'_, '_>) -> Result<TestStart, StudyError> {
-    let section = layers.holding("start");
-    let beside = match section.has("start") {
-        true => section.choice("start", &[("after", false), ("beside", true)])?,
-        false => false,
+    let section = layers.table_with("start");
+    let beside = if section.has("start") {
+        section.choice("start", &[("after", false), ("beside", true)])?
+    } else {
+        false
     };
     Ok(TestStart { beside, delay: layers.quantity("delay")?.unwrap_or(Duration::ZERO) })
 }

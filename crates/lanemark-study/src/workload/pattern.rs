@@ -17,7 +17,6 @@ const WORDS: [(&str, Pattern); 4] = [
 const TABLES: &str =
     "{ zipf = … }, { pareto = … }, { normal = … }, { zones = … }, { hot_span, hot_share }";
 
-/// Reads the pattern of a test.
 pub(super) fn read(section: &Section<'_>) -> Result<Pattern, StudyError> {
     if !section.is_table("pattern") {
         return section.choice("pattern", &WORDS).map_err(|error| match error.hint {

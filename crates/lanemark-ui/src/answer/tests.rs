@@ -101,7 +101,8 @@ fn equal_rates_and_overlapping_intervals_are_stated() {
         same.sentence,
         "A and B deliver the same throughput, 10,000 IOPS. Flash limits both."
     );
-    let (mut a, mut b) = (system("A", hops(100.0)), system("B", hops(120.0)));
+    let mut a = system("A", hops(100.0));
+    let mut b = system("B", hops(120.0));
     let interval = |low_ratio, high_ratio| {
         Some(lanemark_schema::result::PredictionInterval {
             low_ratio,
@@ -168,7 +169,8 @@ fn systems_with_the_same_assumed_value_share_a_sentence() {
         system
     };
     let caution = |systems| answer_of(systems).caution;
-    let (x, y) = (Some("x = 1 us"), Some("y = 2 us"));
+    let x = Some("x = 1 us");
+    let y = Some("y = 2 us");
     let two = caution(vec![with("A", x, true), with("B", y, true), with("C", x, true)]);
     assert_eq!(
         two.as_deref(),

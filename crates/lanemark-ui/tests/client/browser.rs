@@ -13,7 +13,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Height of a picture; a longer page is divided into several pictures.
 const PICTURE_HEIGHT: usize = 1500;
 
-/// A browser with one page.
 pub(crate) struct Browser {
     child: Child,
     to: ChildStdin,
@@ -48,10 +47,14 @@ impl Browser {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let (to, from) =
-            (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        let mut own =
-            Self { child, to, from, session: String::new(), number: 0, events: Vec::new() };
+        let mut own = Self {
+            child,
+            to: child.stdin.take().unwrap(),
+            from: BufReader::new(child.stdout.take().unwrap()),
+            session: String::new(),
+            number: 0,
+            events: Vec::new(),
+        };
         let made = own.ask("Target.createTarget", json!({"url": "about:blank"}));
         let target = json!({"targetId": made["targetId"], "flatten": true});
         let session = own.ask("Target.attachToTarget", target);
@@ -75,10 +78,12 @@ impl Browser {
             let mut line = Vec::new();
             assert!(self.from.read_until(0, &mut line).unwrap() > 0, "the browser has gone");
             let reply: Value = serde_json::from_slice(&line[..line.len() - 1]).unwrap();
-            match reply["id"].as_u64() == Some(self.number) {
-                true if reply["error"].is_null() => return reply["result"].clone(),
-                true => panic!("{method}: {}", reply["error"]),
-                false => self.events.push(reply),
+            if reply["id"].as_u64() != Some(self.number) {
+                self.events.push(reply)
+            } else if reply["error"].is_null() {
+                return reply["result"].clone();
+            } else {
+                panic!("{method}: {}", reply["error"])
             }
         }
     }
@@ -128,7 +133,8 @@ impl Browser {
         let Some(folder) = std::env::var_os("LANEMARK_PICTURES") else { return };
         let size = self
             .value("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]");
-        let (width, height) = (size[0].as_u64().unwrap(), size[1].as_u64().unwrap());
+        let width = size[0].as_u64().unwrap();
+        let height = size[1].as_u64().unwrap();
         for (number, y) in (0..height).step_by(PICTURE_HEIGHT).enumerate() {
             let own = (height - y).min(PICTURE_HEIGHT as u64);
             let clip = json!({"x": 0, "y": y, "width": width, "height": own, "scale": 1});

@@ -43,22 +43,23 @@ impl Drop for Client {
 
 impl Client {
     pub(crate) fn start() -> Self {
-        Self::of(UiServer::new(0, Library::built_in()).unwrap())
+        Self::for_server(UiServer::new(0, Library::built_in()).unwrap())
     }
 
     /// Starts a server for which the sysfs tree at `path` is this machine.
     pub(crate) fn on_machine(path: &Path) -> Self {
-        Self::of(
+        Self::for_server(
             UiServer::on_machine(0, Library::built_in(), MachineSource::at(path.to_owned()))
                 .unwrap(),
         )
     }
 
-    fn of(ui: UiServer) -> Self {
+    fn for_server(ui: UiServer) -> Self {
         let address = ui.address().to_owned();
         let rest = address.strip_prefix("http://").unwrap();
         let (host, token) = rest.split_once("/?token=").unwrap();
-        let (host, token) = (host.to_owned(), token.to_owned());
+        let host = host.to_owned();
+        let token = token.to_owned();
         let cancel = CancelFlag::default();
         let flag = cancel.clone();
         std::thread::spawn(move || ui.run(&flag).unwrap());
@@ -166,7 +167,6 @@ pub(crate) fn run_file() -> String {
     serde_json::to_string(&run).unwrap()
 }
 
-/// Returns the body of an answer.
 pub(crate) fn body_of(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").unwrap().1
 }

@@ -34,7 +34,6 @@ use truth::{GridError, GroundTruthDrive};
 /// The grids of a run, and the level of detail of the output.
 #[derive(Clone, Debug)]
 pub struct GridOptions {
-    /// Number of drives.
     pub drives: u64,
     /// Seed of the first drive; the other drives use the following seeds.
     pub seed: u64,
@@ -60,11 +59,12 @@ pub struct Outputs<'o> {
 /// Returns an error if all drives fail, or an output is closed.
 pub fn run(options: &GridOptions, to: &mut Outputs<'_>) -> Result<Vec<GridRow>, ValidationError> {
     let library = Library::built_in();
-    let (mut cells, mut drives) = (Vec::new(), 0);
+    let mut cells = Vec::new();
+    let mut drives = 0;
     for seed in options.seed..options.seed.saturating_add(options.drives) {
         match judge_drive(&library, seed, options, to) {
             Ok(own) => {
-                writeln!(to.out, "{seed:>4} {}", report::grid_line(&GridScore::of(&own)))?;
+                writeln!(to.out, "{seed:>4} {}", report::grid_line(&GridScore::from_cells(&own)))?;
                 if options.cells {
                     for cell in &own {
                         writeln!(to.out, "     {}", cell.text())?;
@@ -127,7 +127,7 @@ fn judge_drive(
     let result =
         lab.answer_what_if(library, &question, &mut |_| (), &mut |_| ())?.ok_or("cancelled")?;
     writeln!(to.notes, "     fit {fit_time:.0?}, what-if {:.0?}", begun.elapsed())?;
-    Ok(GridCell::of(&result, &there))
+    Ok(GridCell::from_whatif(&result, &there))
 }
 
 /// The files of a fit, which a what-if prediction reads.
@@ -152,9 +152,13 @@ fn fit_drive(
     let (platform, port) = &truth.sides[0].platform_port;
     let results = [("here.json".to_owned(), here.clone())];
     let settings = truth.plug.iter().map(|(parameter, value)| {
-        let (parameter, value) = (parameter.clone(), value.clone());
         (
-            ParameterOverride { parameter, value, figure: None, reason: None },
+            ParameterOverride {
+                parameter: parameter.clone(),
+                value: value.clone(),
+                figure: None,
+                reason: None,
+            },
             Location::file("--set"),
         )
     });
@@ -174,7 +178,8 @@ fn fit_drive(
     let fitted = fit(library, &job, &mut |_| ())?;
     if options.cells {
         for parameter in &fitted.drive.parameters {
-            let (name, value) = (&parameter.parameter, &parameter.value);
+            let name = &parameter.parameter;
+            let value = &parameter.value;
             writeln!(
                 to.out,
                 "     {name} = {value:?} {:?} {:?}",

@@ -31,7 +31,7 @@ pub struct GridCell {
 
 impl GridCell {
     /// Returns the cells of a what-if prediction, given the true run on the other path.
-    pub fn of(result: &WhatIf, there: &RunResult) -> Vec<Self> {
+    pub fn from_whatif(result: &WhatIf, there: &RunResult) -> Vec<Self> {
         let truths: Vec<(&str, f64)> =
             there.tests.iter().map(|test| (test.test.name.as_str(), test.iops.value)).collect();
         let cell = |what_if_test: &WhatIfTest| {
@@ -103,8 +103,7 @@ impl GridCell {
 }
 
 impl GridScore {
-    /// Returns the score of `cells`.
-    pub fn of<'c>(cells: impl IntoIterator<Item = &'c GridCell>) -> Self {
+    pub fn from_cells<'c>(cells: impl IntoIterator<Item = &'c GridCell>) -> Self {
         let cells: Vec<&GridCell> = cells.into_iter().collect();
         let errors = |of: fn(&GridCell) -> f64| {
             let all = cells.iter().map(|cell| (of(cell) / cell.truth - 1.0).abs() * 100.0);
@@ -151,7 +150,7 @@ pub fn by_kind(run: &str, drives: u64, cells: &[GridCell]) -> Vec<GridRow> {
         run: run.to_owned(),
         drives,
         kind: kind.to_owned(),
-        score: GridScore::of(cells.iter().filter(|cell| belongs(cell))),
+        score: GridScore::from_cells(cells.iter().filter(|cell| belongs(cell))),
     };
     kinds.into_iter().map(row).collect()
 }

@@ -96,7 +96,8 @@ impl GroundTruthDrive {
                 continue;
             }
             let mut side = || ports[rng.below(ports.len() as u64) as usize].clone();
-            let (here, there) = (side(), side());
+            let here = side();
+            let there = side();
             if here == there {
                 continue;
             }
@@ -110,9 +111,10 @@ impl GroundTruthDrive {
                 PortTruth { platform_port: here.clone(), settings: here_settings.clone() },
                 PortTruth {
                     // Both ports of one machine have the same host.
-                    settings: match there.0 == here.0 {
-                        true => here_settings,
-                        false => draw_settings(&there_system, &OF_PLATFORM, rng),
+                    settings: if there.0 == here.0 {
+                        here_settings
+                    } else {
+                        draw_settings(&there_system, &OF_PLATFORM, rng)
                     },
                     platform_port: there,
                 },
@@ -141,10 +143,8 @@ impl GroundTruthDrive {
             for depth in DEPTHS {
                 for jobs in JOBS {
                     let kind = if read { "read" } else { "write" };
-                    let builder = match read {
-                        true => Test::random_read("4 KiB"),
-                        false => Test::random_write("4 KiB"),
-                    };
+                    let builder =
+                        if read { Test::random_read("4 KiB") } else { Test::random_write("4 KiB") };
                     let name = format!("rand{kind}-{depth}-{jobs}");
                     let builder = builder.named(&name);
                     let builder = builder.queue_depth(depth).threads(jobs).span("8 GiB");
@@ -181,7 +181,8 @@ impl GroundTruthDrive {
     ) -> Result<RunResult, GridError> {
         let system = self.system(library, side)?;
         let mut run = run(&system, grid)?;
-        let (cpu, protocol) = (&system.spec.cpu, &system.spec.first().protocol);
+        let cpu = &system.spec.cpu;
+        let protocol = &system.spec.first().protocol;
         for test in &mut run.tests {
             let busy = cpu.request_submit + cpu.request_complete + protocol.read_time;
             let alone = test.test.queue_depth() * test.test.threads == 1;
@@ -244,7 +245,8 @@ fn collection(system: &System, rng: &mut Rng) -> Option<String> {
     if flash.technology.in_place() || flash.translation.pseudo_slc.is_some() {
         return None;
     }
-    let (is_used, fraction) = (rng.chance(0.5), rng.unit());
+    let is_used = rng.chance(0.5);
+    let fraction = rng.unit();
     let (low, high) = USED;
     let percent = low * (high / low).powf(fraction);
     is_used.then(|| format!("drive.translation.beside_collection={percent:.2}%"))
@@ -319,11 +321,13 @@ fn plug(
         };
         return Ok((generic, settings));
     }
-    let value_text =
-        |section: &lanemark_study::document::Section<'_>, key: &str| match section.is_table(key) {
-            true => section.table(key).and_then(|table| table.text("value")),
-            false => section.text(key),
-        };
+    let value_text = |section: &lanemark_study::document::Section<'_>, key: &str| {
+        if section.is_table(key) {
+            section.table(key).and_then(|table| table.text("value"))
+        } else {
+            section.text(key)
+        }
+    };
     if let Some(sas) = port.optional_table("sas")? {
         let phys = sas.integer("phys", 1, 8)?.to_string();
         return Ok((
@@ -353,7 +357,8 @@ mod tests {
             }
             ports.into_iter().map(|(platform, port)| format!("{platform}:{port}")).collect()
         };
-        let (sata, nvme) = (of("samsung-850-pro-1tb"), of("samsung-950-pro-512gb"));
+        let sata = of("samsung-850-pro-1tb");
+        let nvme = of("samsung-950-pro-512gb");
         for (ports, own, other) in [
             (&sata, "workstation-z170:sata", "workstation-z170:m2"),
             (&nvme, "workstation-z170:m2", "workstation-z170:sata"),
@@ -410,8 +415,9 @@ mod tests {
             (0..100).map(|_| truth.measured(&library, 0, &grid, &mut rng).unwrap()).collect();
         assert!(matches!(&measured[0].target, Target::Measured(target) if target.device));
         assert_eq!(truth.port_name(1), "workstation-z170:m2");
-        let (cpu, protocol) = (&system.spec.cpu, &system.spec.first().protocol);
-        let times = [cpu.request_submit, cpu.request_complete, protocol.read_time];
+        let cpu = &system.spec.cpu;
+        let times =
+            [cpu.request_submit, cpu.request_complete, system.spec.first().protocol.read_time];
         let busy: f64 = times.iter().map(|time| 1e3 * time.as_microseconds()).sum();
         // Only the first request also includes the time for waking.
         for (number, wanted) in [(0, busy + 9_000.0), (1, busy)] {
@@ -450,7 +456,8 @@ mod tests {
             let record = system.values.iter().find(|value| value.parameter == name)?;
             record.text.split_once(' ')?.0.replace(',', "").parse::<f64>().ok()
         };
-        let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+        let mut low = f64::INFINITY;
+        let mut high = 0.0_f64;
         for _ in 0..50 {
             let mut crowding = Vec::new();
             let settings = draw_settings(&system, &OF_PLATFORM, &mut rng);

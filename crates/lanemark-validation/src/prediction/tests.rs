@@ -90,7 +90,7 @@ fn the_ramp_is_a_round_of_reads_two_of_writes_and_enough_to_fill_a_cache() {
             "T01,Invented 1 TB,Invented,{kind},1,PCIe 3.0 x4,a board,PCIe 3.0 x4,Linux,fio,device,{reads},random,4096,{depth},{threads},none,8000000000,,unknown,iops,100,IOPS,{class},B,http://invented,a table,2026-01-01,"
         );
         let corpus = Corpus::parse(&format!("{COLUMNS}\n{row}\n"), RATINGS).unwrap();
-        let case = PredictionCase::of(&library, &corpus.rows[0], None, Path::new("")).unwrap();
+        let case = PredictionCase::prepare(&library, &corpus.rows[0], None, Path::new("")).unwrap();
         let test = case.timed(&system, false);
         let rate = case.baselines.rule_rate().max(1.0);
         let requests = test.ramp.as_seconds() * rate;
@@ -113,7 +113,7 @@ fn the_drives_of_a_row_are_a_volume_at_ports_of_one_platform() {
         ("PCIe 3.0 x4, ZFS mirror", "2", "mirror:", "p0+p1"),
         ("PCIe 3.0 x4, mirror of one", "1", "", "p0"),
     ] {
-        let row = CorpusRow::of(&[
+        let row = CorpusRow::from_columns(&[
             ("drive", "Invented 1 TB"),
             ("drive_kind", "nvme-ssd"),
             ("drives", drives),
@@ -125,9 +125,10 @@ fn the_drives_of_a_row_are_a_volume_at_ports_of_one_platform() {
             ("queue_depth", "1"),
             ("figure", "iops"),
         ]);
-        let case = PredictionCase::of(&library, &row, None, folder.path()).unwrap();
+        let case = PredictionCase::prepare(&library, &row, None, folder.path()).unwrap();
         let file = |name: &str| folder.path().join(name).display().to_string();
-        let (drive, platform) = (file("drive.toml"), file("platform.toml"));
+        let drive = file("drive.toml");
+        let platform = file("platform.toml");
         let name = case.named().unwrap();
         assert_eq!(name, format!("{volume}{drive}@{platform},linux-block:{ports}"));
         assert!(case.assembled(&name, &[]).is_ok(), "{name}");
@@ -148,8 +149,8 @@ fn a_drive_is_in_the_state_of_its_row() {
             ("queue_depth", "1"),
         ];
         values.extend(more);
-        let row = CorpusRow::of(&values);
-        let case = PredictionCase::of(&library, &row, None, Path::new("")).unwrap();
+        let row = CorpusRow::from_columns(&values);
+        let case = PredictionCase::prepare(&library, &row, None, Path::new("")).unwrap();
         (case.drive_text(), case.is_sustained())
     };
     let (plain, is_sustained) = text(&[]);
@@ -173,7 +174,8 @@ fn a_test_in_the_cache_lasts_for_a_fifth_of_it_at_the_rated_speed() {
     let corpus = corpus.unwrap();
     let row = &corpus.rows[0];
     let library = Library::built_in();
-    let case = PredictionCase::of(&library, row, corpus.ratings_of(row), Path::new("")).unwrap();
+    let case =
+        PredictionCase::prepare(&library, row, corpus.ratings_of(row), Path::new("")).unwrap();
     // A fifth of 50 GB takes 10 s at 1,000 MB/s.
     let duration = case.test_in_cache(50e9).duration.unwrap().as_seconds();
     assert!((duration / 10.0 - 1.0).abs() < 0.01, "{duration} s");

@@ -18,7 +18,6 @@ const ROWS: [&str; 10] = [
     "T10,Invented S1 500 GB,Invented S1,sata-ssd,1,SATA 6 Gb/s,a board,SATA 6 Gb/s,Linux,a tool,device,100,random,4096,,,none,,,unknown,iops,9000,IOPS,below-saturation,C",
 ];
 
-/// The ratings of the drives.
 pub(crate) const RATINGS: &str = "\
 drive,interface,year,nand,controller,dram,seq_read_mb_s,seq_write_mb_s,rand_read_iops,rand_write_iops,latency_us,endurance_tbw,rpm,source,note
 Invented S1 500 GB,SATA 6 Gb/s,2018,TLC,,yes,560,500,90000,80000,,,,http://invented,

@@ -142,7 +142,8 @@ impl InjectedFault<'_> {
 
     fn flip_bits(&mut self) -> Option<Vec<DamageKind>> {
         let (unit, _) = *self.candidates().first()?;
-        let (bits, count) = (self.unit() * 8, 1 + self.rng.below(8));
+        let bits = self.unit() * 8;
+        let count = 1 + self.rng.below(8);
         let mut flipped: Vec<usize> = Vec::new();
         while flipped.len() < count as usize {
             let bit = self.rng.below(bits as u64) as usize;
@@ -197,9 +198,10 @@ impl InjectedFault<'_> {
             let alone = changes[&newest].length == self.run.header.unit;
             let bytes = self.written(unit, generation, change);
             self.put(unit, &bytes);
-            return Some(match alone {
-                true => vec![DamageKind::Stale],
-                false => vec![DamageKind::Stale, DamageKind::Torn],
+            return Some(if alone {
+                vec![DamageKind::Stale]
+            } else {
+                vec![DamageKind::Stale, DamageKind::Torn]
             });
         }
         None
@@ -211,8 +213,8 @@ impl InjectedFault<'_> {
         let header = &self.run.header;
         let offset = header.from + u64::from(unit) * u64::from(header.unit);
         let place = (offset - change.offset) as u32;
-        let (run, length) = (header.run, change.length);
-        Stamp { run, offset, generation, place, length }.write(&mut bytes);
+        Stamp { run: header.run, offset, generation, place, length: change.length }
+            .write(&mut bytes);
         bytes
     }
 
@@ -298,8 +300,8 @@ impl InjectedFault<'_> {
         let mut bytes = vec![0; self.unit()];
         let header = &self.run.header;
         let offset = header.from + u64::from(unit) * u64::from(header.unit);
-        let (run, length) = (header.run ^ 1, header.unit);
-        Stamp { run, offset, generation, place: 0, length }.write(&mut bytes);
+        Stamp { run: header.run ^ 1, offset, generation, place: 0, length: header.unit }
+            .write(&mut bytes);
         self.put(unit, &bytes);
         Some(vec![DamageKind::Foreign])
     }

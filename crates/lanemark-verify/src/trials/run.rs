@@ -114,7 +114,8 @@ impl TrialRun {
             match self.rng.below(10) {
                 0..=3 if busy < depth => match fill.front() {
                     Some(FillPhase::Write(first, count)) => {
-                        let (first, count) = (*first, *count);
+                        let first = *first;
+                        let count = *count;
                         fill.pop_front();
                         self.ask(thread, vec![(RecordKind::Write, first, count)]);
                     }
@@ -182,7 +183,8 @@ impl TrialRun {
         let unit = u64::from(self.header.unit);
         let first = self.generation;
         for (kind, position, count) in &batch {
-            let (offset, length) = (self.header.from + position * unit, count * self.header.unit);
+            let offset = self.header.from + position * unit;
+            let length = count * self.header.unit;
             let submitted = self.records;
             let generation = self.generation;
             self.generation += 1;
@@ -191,9 +193,14 @@ impl TrialRun {
                 self.flushes_submitted.insert(generation, submitted);
                 continue;
             }
-            let (trim, durable) = (*kind == RecordKind::Trim, *kind == RecordKind::DurableWrite);
-            let truth =
-                GroundTruthWrite { offset, length, trim, durable, submitted, acknowledged: None };
+            let truth = GroundTruthWrite {
+                offset,
+                length,
+                trim: *kind == RecordKind::Trim,
+                durable: *kind == RecordKind::DurableWrite,
+                submitted,
+                acknowledged: None,
+            };
             self.changes.insert(generation, truth);
         }
         for (generation, (kind, position, count)) in (first..).zip(batch) {
@@ -204,8 +211,8 @@ impl TrialRun {
             let mut data = vec![0; (count * self.header.unit) as usize];
             if kind != RecordKind::Trim {
                 let offset = self.header.from + position * unit;
-                let (unit, run) = (self.header.unit as usize, self.header.run);
-                stamp_write(&mut data, unit, run, offset, generation);
+                let unit = self.header.unit as usize;
+                stamp_write(&mut data, unit, self.header.run, offset, generation);
             }
             self.device.ask(generation, position * unit, data);
             self.threads[thread].outstanding.insert(generation);
@@ -273,13 +280,12 @@ impl TrialRun {
             self.append(kind, generation, offset, count * self.header.unit);
             if kind != RecordKind::Flush {
                 let length = count * self.header.unit;
-                let (trim, durable, submitted) = (kind == RecordKind::Trim, false, self.records);
                 let truth = GroundTruthWrite {
                     offset,
                     length,
-                    trim,
-                    durable,
-                    submitted,
+                    trim: kind == RecordKind::Trim,
+                    durable: false,
+                    submitted: self.records,
                     acknowledged: None,
                 };
                 self.changes.insert(generation, truth);

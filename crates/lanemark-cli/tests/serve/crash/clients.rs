@@ -120,7 +120,6 @@ fn write_until_stopped(
     recorded
 }
 
-/// Reads the whole export.
 pub(super) fn read_export(socket: &Path) -> Vec<u8> {
     let mut client = NbdClient::connect(socket).unwrap();
     let mut bytes = Vec::new();

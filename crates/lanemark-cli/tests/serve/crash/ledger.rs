@@ -8,7 +8,6 @@ use lanemark_schema::rng::{Rng, StreamKey};
 
 pub(super) const SECTOR: usize = 512;
 
-/// Content of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     Zeros,
@@ -30,7 +29,6 @@ impl Content {
     }
 }
 
-/// A write to a sector.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SectorWrite {
     pub(super) content: Content,

@@ -168,7 +168,8 @@ fn a_crash_of_the_host_loses_no_flushed_write_and_changes_no_other_byte() {
 
 #[test]
 fn a_kill_loses_no_acknowledged_write() {
-    let (data, sockets) = (folder(), folder());
+    let data = folder();
+    let sockets = folder();
     write_image(data.path());
     let total = kill_repeatedly(data.path(), &sockets, count(6, 200), 7);
     total.check("kills");

@@ -78,15 +78,13 @@ fn every_setting_is_an_option_in_the_notation_of_fio() {
         ),
         (
             described(|one| {
-                let (rate_per_second, process) = (300.0, ArrivalProcess::Poisson);
-                one.load = Load::Open { rate_per_second, process };
+                one.load = Load::Open { rate_per_second: 300.0, process: ArrivalProcess::Poisson };
             }),
             "rate_iops=150 rate_process=poisson",
         ),
         (
             described(|one| {
-                let (rate_per_second, process) = (300.0, ArrivalProcess::Even);
-                one.load = Load::Open { rate_per_second, process };
+                one.load = Load::Open { rate_per_second: 300.0, process: ArrivalProcess::Even };
             }),
             "rate_iops=150",
         ),

@@ -48,7 +48,8 @@ fn a_row_of_all_is_a_test_with_its_figures_and_its_specification() {
     assert_eq!((mix.queue_depth, mix.span), (Some(16), Some(Bytes(2048 * 512))));
     // 4,000 requests at 1,000 requests a second take four seconds.
     assert_eq!(mix.sample.elapsed, Duration::from_seconds(4));
-    let (reads, writes) = (mix.sample.reads.as_ref().unwrap(), mix.sample.writes.as_ref().unwrap());
+    let reads = mix.sample.reads.as_ref().unwrap();
+    let writes = mix.sample.writes.as_ref().unwrap();
     assert_eq!((reads.bytes, reads.latency.count()), (Bytes(12_288_000), 3_000));
     assert_eq!((reads.latency.mean_ns(), reads.latency.max_ns()), (250_000.0, Some(7_000_000)));
     assert_eq!((writes.bytes, writes.latency.count()), (Bytes(4_096_000), 1_000));

@@ -78,7 +78,8 @@ fn the_answer_counts_faster_slower_and_equal_tests() {
 
 #[test]
 fn runs_are_named_by_their_targets_or_by_their_files() {
-    let (a, b) = (rates("A", &[]), rates("B", &[]));
+    let a = rates("A", &[]);
+    let b = rates("B", &[]);
     assert_eq!(distinguishing_names([("a.json", &a), ("b.json", &b)]), ["A", "B"]);
     assert_eq!(distinguishing_names([("a.json", &a), ("b.json", &a)]), ["a.json", "b.json"]);
 }

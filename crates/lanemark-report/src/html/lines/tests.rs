@@ -148,8 +148,10 @@ fn panels_are_flat_uniform_or_alike_within_a_hundredth() {
     let of = |all: &[&[(f64, f64)]]| {
         chart(all.iter().enumerate().map(|(style, points)| line(style, points)).collect())
     };
-    let (level, near): (&[_], &[_]) = (&[(1.0, 100.0), (2.0, 100.0)], &[(1.0, 99.0), (2.0, 100.0)]);
-    let (rising, more): (&[_], &[_]) = (&[(1.0, 98.9), (2.0, 100.0)], &[(1.0, 99.8), (2.0, 100.0)]);
+    let level: &[_] = &[(1.0, 100.0), (2.0, 100.0)];
+    let near: &[_] = &[(1.0, 99.0), (2.0, 100.0)];
+    let rising: &[_] = &[(1.0, 98.9), (2.0, 100.0)];
+    let more: &[_] = &[(1.0, 99.8), (2.0, 100.0)];
     assert!(of(&[level, near]).is_flat() && !of(&[level, rising]).is_flat());
     assert!(of(&[rising, more]).is_uniform() && !of(&[rising]).is_uniform());
     assert!(!of(&[rising, level]).is_uniform() && !chart(Vec::new()).is_uniform());

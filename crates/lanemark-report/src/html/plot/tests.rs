@@ -113,7 +113,8 @@ fn a_legend_flows_in_lines_and_moves_the_panels_down() {
         draw(entries, vec![figure("one", width, 50.0)], 1)
     };
     // The two names need a width of 144.6.
-    let (narrow, wide) = (plot(144.0), plot(145.0));
+    let narrow = plot(144.0);
+    let wide = plot(145.0);
     assert_eq!((narrow.height, wide.height), (188.0, 168.0));
     let names = placed(&wide.svg, "<text class=\"soft\"");
     assert_eq!(names[1..], at(&[("44,72", "reads"), ("121,72", "writes")]));

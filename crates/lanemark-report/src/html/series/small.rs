@@ -101,14 +101,15 @@ pub(super) fn alt_text(plotted: &TestSeries<'_>, plots: &[TimePlot]) -> String {
 /// Draws a test over time.
 pub(super) fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
     let series = plotted.series.condensed(size.steps);
-    let (all, width) = (plotted.series.elapsed(), size.width - LEFT - RIGHT);
+    let all = plotted.series.elapsed();
+    let width = size.width - LEFT - RIGHT;
     let x_of = |at: Duration| at.as_seconds() / all.as_seconds().max(1e-12) * width;
     let edges: Vec<f64> = (0..=series.points.len())
         .map(|index| x_of((series.interval * index as u64).min(series.elapsed())))
         .collect();
     let plots = plots(plotted.test, &series, size);
-    let (spans, marks) =
-        (spans(plotted.sample, plotted.series), marks(plotted.sample, plotted.series));
+    let spans = spans(plotted.sample, plotted.series);
+    let marks = marks(plotted.sample, plotted.series);
     let mut top = TOP;
     let mut placed = Vec::new();
     for (index, plot) in plots.iter().enumerate() {
@@ -116,7 +117,8 @@ pub(super) fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
         placed.push((index, plot, top));
         top += plot.height;
     }
-    let heat = HeatMap::of(plotted.series, size.columns, size.row).map(|heat| (heat, top + GAP));
+    let heat =
+        HeatMap::from_series(plotted.series, size.columns, size.row).map(|heat| (heat, top + GAP));
     if let Some((heat, at)) = &heat {
         top = at + heat.height();
     }
@@ -152,14 +154,15 @@ mod tests {
 
     #[test]
     fn a_drawing_is_as_high_as_its_plot_its_map_and_its_axis() {
-        let (test, sample) = (Test::of_blocks(Bytes::kibi(4)), Sample::empty());
+        let test = Test::of_blocks(Bytes::kibi(4));
+        let sample = Sample::empty();
         let second = Duration::from_seconds(1);
         for (rows, size) in [
-            (0, DrawingSize::of(1)),
-            (0, DrawingSize::of(100)),
-            (1, DrawingSize::of(100)),
-            (5, DrawingSize::of(1)),
-            (5, DrawingSize::of(100)),
+            (0, DrawingSize::for_drawings(1)),
+            (0, DrawingSize::for_drawings(100)),
+            (1, DrawingSize::for_drawings(100)),
+            (5, DrawingSize::for_drawings(1)),
+            (5, DrawingSize::for_drawings(100)),
         ] {
             let steps: Vec<(u8, u64)> = (20..20 + rows).map(|step| (step, 3)).collect();
             let latency_steps: LatencySteps = serde_json::from_value(json!(steps)).unwrap();

@@ -66,10 +66,8 @@ fn the_numbers_have_a_row_for_each_part_and_name_a_run_once() {
         .rows
         .iter()
         .map(|row| {
-            let text = |cell: &Cell| match cell.repeated {
-                true => "\"".to_owned(),
-                false => cell.text.clone(),
-            };
+            let text =
+                |cell: &Cell| if cell.repeated { "\"".to_owned() } else { cell.text.clone() };
             row.cells.iter().map(text).collect()
         })
         .collect();

@@ -9,8 +9,13 @@ use lanemark_schema::units::BytesPerSecond;
 use super::*;
 
 fn hop(name: &str, part: InspectedHopKind, link: Option<InspectedLink>) -> InspectedHop {
-    let (name, place) = (name.to_owned(), format!("devices/{name}"));
-    InspectedHop { name, place, part, link, numa_node: None }
+    InspectedHop {
+        name: name.to_owned(),
+        place: format!("devices/{name}"),
+        part,
+        link,
+        numa_node: None,
+    }
 }
 
 fn pci(name: &str, role: PciFunctionKind, link: Option<InspectedLink>) -> InspectedHop {
@@ -61,7 +66,10 @@ fn sata(negotiated: u64, limit: u64, port: u64, drive: u64) -> Option<InspectedL
 #[test]
 fn a_pcie_link_lacks_its_rate_or_one_of_its_ends() {
     let of = |current, upper, lower| {
-        of(&device("nvme0n1", vec![pci("d", PciFunctionKind::Nvme, pcie(current, upper, lower))]))
+        find_gaps(&device(
+            "nvme0n1",
+            vec![pci("d", PciFunctionKind::Nvme, pcie(current, upper, lower))],
+        ))
     };
     let name = || "d".to_owned();
     let port = |full: Option<&str>| InspectionGap::Port(name(), full.map(str::to_owned));
@@ -83,7 +91,7 @@ fn a_pcie_link_lacks_its_rate_or_one_of_its_ends() {
 #[test]
 fn other_links_lack_their_ends_and_controllers_the_links_behind_them() {
     let behind = |role| {
-        of(&device(
+        find_gaps(&device(
             "sda",
             vec![pci("c", role, pcie(4, 4, 4)), hop("h", InspectedHopKind::AtaPort, None)],
         ))
@@ -108,7 +116,7 @@ fn other_links_lack_their_ends_and_controllers_the_links_behind_them() {
         assert_eq!(behind(role), [], "{role:?}");
     }
     let below = |link| {
-        of(&device(
+        find_gaps(&device(
             "sda",
             vec![
                 pci("c", PciFunctionKind::Ahci, pcie(4, 4, 4)),
@@ -123,10 +131,9 @@ fn other_links_lack_their_ends_and_controllers_the_links_behind_them() {
     assert_eq!(below(sata(6, 0, 0, 6)), ends());
     assert_eq!(below(sata(6, 0, 6, 0)), ends());
     let sas = |negotiated, capable| {
-        let (negotiated_bits_per_second, capable_bits_per_second) = (negotiated, capable);
         Some(InspectedLink::Sas(SasLink {
-            negotiated_bits_per_second,
-            capable_bits_per_second,
+            negotiated_bits_per_second: negotiated,
+            capable_bits_per_second: capable,
             ..SasLink::default()
         }))
     };
@@ -142,7 +149,7 @@ fn other_links_lack_their_ends_and_controllers_the_links_behind_them() {
         queues: None,
     };
     let over = |transport| {
-        of(&device(
+        find_gaps(&device(
             "nvme0n1",
             vec![
                 pci("c", PciFunctionKind::Network, pcie(4, 4, 4)),
@@ -158,7 +165,7 @@ fn other_links_lack_their_ends_and_controllers_the_links_behind_them() {
         (PciFunctionKind::Sas, true),
         (PciFunctionKind::Virtio, false),
     ] {
-        let found = of(&device("vda", vec![pci("c", role, None)]));
+        let found = find_gaps(&device("vda", vec![pci("c", role, None)]));
         assert_eq!(found, [InspectionGap::AllLinks { on_pci }], "{role:?}");
     }
 }

@@ -97,8 +97,9 @@ fn components_are_a_tree_in_which_each_device_is_followed_once() {
         size: Some(Bytes(5_000_000)),
         ..device(name)
     };
-    let (dm, md, sda) =
-        (made("dm-0", &["md0", "sda"]), made("md0", &["sda", "sdb"]), made("sda", &[]));
+    let dm = made("dm-0", &["md0", "sda"]);
+    let md = made("md0", &["sda", "sdb"]);
+    let sda = made("sda", &[]);
     let round = made("sdb", &["dm-0"]);
     assert_eq!(
         text(&dm, &[&dm, &md, &sda, &round], 80),

@@ -265,7 +265,9 @@ fn a_queue_is_told_with_its_limits() {
         physical_block: Some(Bytes(4096)),
         ..QueueLimits::default()
     };
-    let (logical, physical, most) = (Bytes(512), Bytes(4096), Bytes::kibi(512));
+    let logical = Bytes(512);
+    let physical = Bytes(4096);
+    let most = Bytes::kibi(512);
     let rest = format!("queue depth 32, 64 requests, 1 queue, at most {most} each");
     assert_eq!(
         queue(&limits),

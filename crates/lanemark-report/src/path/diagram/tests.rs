@@ -123,10 +123,8 @@ fn rates_beyond_the_widest_and_below_the_thinnest_line_are_noted() {
     };
     // The path has a width of 3 for 600 MB/s, so a width of 22 is 4,400 MB/s, and a width of 1.5 is 300 MB/s.
     let fast = || node("Fast", Some("PCIe"), 8_000, false);
-    let (wide, thin) = (
-        "Lines have the maximum width above 4,400 MB/s.",
-        "Lines have the minimum width below 300 MB/s.",
-    );
+    let wide = "Lines have the maximum width above 4,400 MB/s.";
+    let thin = "Lines have the minimum width below 300 MB/s.";
     let svg = with(vec![fast()]);
     assert!(svg.contains(wide) && !svg.contains(thin) && !svg.contains("Dashed"), "{svg}");
     let svg = with(vec![fast(), node("Slow", Some("USB"), 299, false)]);

@@ -12,7 +12,7 @@ fn an_impossible_end_of_an_interval_is_refused_with_its_path() {
         widest: None,
         percentiles: vec![PercentileInterval { percentile: 99.0, ..tail.clone() }, tail],
     };
-    let at = ValuePath::of("interval");
+    let at = ValuePath::from_root("interval");
     assert!(prediction_interval(&at, &good).is_ok());
     type Spoil = fn(&mut PredictionInterval, f64);
     let spoils: [(&str, Spoil, f64); 5] = [
@@ -54,7 +54,7 @@ fn an_impossible_value_of_a_queue_probe_is_refused_with_its_path() {
         processors: Some(used),
         core_wait: Some(0.1),
     };
-    let at = ValuePath::of("probe");
+    let at = ValuePath::from_root("probe");
     assert!(queue_probe(&at, &good).is_ok());
     type Spoil = fn(&mut QueueDepthProbe, f64);
     let spoils: [(&str, Spoil); 6] = [
@@ -83,7 +83,7 @@ fn an_impossible_value_of_a_queue_probe_is_refused_with_its_path() {
 
 #[test]
 fn a_series_may_have_the_maximum_number_of_points_and_not_one_more() {
-    let at = ValuePath::of("series");
+    let at = ValuePath::from_root("series");
     let interval = Duration::from_microseconds(1);
     let series = |points: usize| Series {
         interval,

@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for LatencyHistogram {
         histogram.sum_ns = stored.sum_ns;
         histogram.min_ns = stored.min_ns.unwrap_or(u64::MAX);
         histogram.max_ns = stored.max_ns.unwrap_or(0);
-        histogram.check(&ValuePath::of("latency")).map_err(serde::de::Error::custom)?;
+        histogram.check(&ValuePath::from_root("latency")).map_err(serde::de::Error::custom)?;
         Ok(histogram)
     }
 }

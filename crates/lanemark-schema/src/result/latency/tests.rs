@@ -59,9 +59,11 @@ fn merging_loses_nothing() {
 #[test]
 fn a_growing_histogram_equals_a_preallocated_one() {
     let latencies = [0, 1, 2_047, 2_048, 90_000, 5_000_000_000, LATENCY_MAX_NS, 2 * LATENCY_MAX_NS];
-    let (mut growing, mut full) = (LatencyHistogram::new(), LatencyHistogram::preallocated());
+    let mut growing = LatencyHistogram::new();
+    let mut full = LatencyHistogram::preallocated();
     for (count, latency_ns) in latencies.into_iter().enumerate() {
-        let (grown_before, full_before) = (growing.clone(), full.clone());
+        let grown_before = growing.clone();
+        let full_before = full.clone();
         assert_eq!(growing, full, "{count}");
         assert_eq!(full, growing, "{count}");
         growing.record_ns(latency_ns);
@@ -88,7 +90,8 @@ fn a_growing_histogram_equals_a_preallocated_one() {
 #[test]
 fn bins_make_the_same_histogram_again() {
     let histogram = ramp(1_000);
-    let (min_ns, max_ns) = (histogram.min_ns().unwrap(), histogram.max_ns().unwrap());
+    let min_ns = histogram.min_ns().unwrap();
+    let max_ns = histogram.max_ns().unwrap();
     let mean_ns = histogram.mean_ns();
     let again = LatencyHistogram::from_bins(histogram.bins(), mean_ns, min_ns, max_ns);
     assert_eq!(again, histogram);

@@ -12,7 +12,6 @@
 
 use crate::workload::AverageMethod;
 
-/// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 /// Minimum number of repeats for an interval of their mean. With two repeats, the interval spans nine deviations on
 /// each side.
@@ -111,9 +110,11 @@ pub fn student_95(freedom: usize) -> f64 {
 /// coverage up to 95%.
 #[must_use]
 pub fn student(sides: f64, freedom: usize) -> f64 {
-    let (n, z) = (freedom as f64, sides);
+    let n = freedom as f64;
+    let z = sides;
     let z3 = z * z * z;
-    let (z5, z7) = (z3 * z * z, z3 * z3 * z);
+    let z5 = z3 * z * z;
+    let z7 = z3 * z3 * z;
     z + (z3 + z) / (4.0 * n)
         + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * n * n)
         + (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * n * n * n)
@@ -138,7 +139,7 @@ mod tests {
         let mut missed = [0, 0];
         for _ in 0..DRAWS {
             let values: Vec<f64> = (0..count).map(|_| draw(&mut rng)).collect();
-            let (low, high) = Statistic::of(&values, average).interval_95.unwrap();
+            let (low, high) = Statistic::from_values(&values, average).interval_95.unwrap();
             missed[0] += u32::from(truth < low);
             missed[1] += u32::from(truth > high);
         }
@@ -190,7 +191,7 @@ mod tests {
     fn too_few_repeats_have_no_interval() {
         let of = |count: u32, average| {
             let values: Vec<f64> = (1..=count).map(f64::from).collect();
-            Statistic::of(&values, average).interval_95
+            Statistic::from_values(&values, average).interval_95
         };
         assert_eq!((of(2, AverageMethod::Mean), of(5, AverageMethod::Median)), (None, None));
         assert!(of(3, AverageMethod::Mean).is_some() && of(6, AverageMethod::Median).is_some());
@@ -199,19 +200,22 @@ mod tests {
     #[test]
     fn intervals_by_hand() {
         // Three values with mean 5 and deviation 2 have a half-width of 4.30265 x 2 / sqrt 3.
-        let (low, high) = Statistic::of(&[3.0, 5.0, 7.0], AverageMethod::Mean).interval_95.unwrap();
+        let (low, high) =
+            Statistic::from_values(&[3.0, 5.0, 7.0], AverageMethod::Mean).interval_95.unwrap();
         assert!((low - 0.031_73).abs() < 1e-4 && (high - 9.968_27).abs() < 1e-4, "{low} {high}");
         // The interval does not extend below zero unless a repeat is negative.
         assert_eq!(
-            Statistic::of(&[0.0, 0.0, 3.0], AverageMethod::Mean).interval_95.unwrap().0,
+            Statistic::from_values(&[0.0, 0.0, 3.0], AverageMethod::Mean).interval_95.unwrap().0,
             0.0
         );
         assert!(
-            Statistic::of(&[-1.0, 0.0, 3.0], AverageMethod::Mean).interval_95.unwrap().0 < -1.0
+            Statistic::from_values(&[-1.0, 0.0, 3.0], AverageMethod::Mean).interval_95.unwrap().0
+                < -1.0
         );
         // For ten values, the ranks 2 and 9 cover 97.85%, and the ranks 3 and 8 cover 89.06%.
         let values: Vec<f64> = (1..=10).map(f64::from).collect();
-        let (low, high) = Statistic::of(&values, AverageMethod::Median).interval_95.unwrap();
+        let (low, high) =
+            Statistic::from_values(&values, AverageMethod::Median).interval_95.unwrap();
         let weight = (0.978_515_6 - 0.95) / (0.978_515_6 - 0.890_625);
         let part = 8.0 * weight / (2.0 + 6.0 * weight);
         assert!(
@@ -220,7 +224,7 @@ mod tests {
         );
         // Equal repeats have an interval of zero width.
         for average in [AverageMethod::Mean, AverageMethod::Median] {
-            assert_eq!(Statistic::of(&[4.0; 6], average).interval_95, Some((4.0, 4.0)));
+            assert_eq!(Statistic::from_values(&[4.0; 6], average).interval_95, Some((4.0, 4.0)));
         }
     }
 

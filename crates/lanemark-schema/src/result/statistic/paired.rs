@@ -17,7 +17,7 @@ impl PairedRatio {
     ///
     /// The interval is Student's for the mean of the logarithms. Pairing removes the effects that both turns share,
     /// such as the machine's load at that time. Values that vary by a few percent have nearly normal logarithms.
-    pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+    pub fn from_pairs(pairs: &[(f64, f64)]) -> Option<Self> {
         let is_positive = |value: f64| value > 0.0 && value.is_finite();
         let usable = pairs.iter().all(|(one, other)| is_positive(*one) && is_positive(*other));
         if pairs.is_empty() || !usable {
@@ -48,23 +48,23 @@ mod tests {
     #[test]
     fn a_ratio_by_hand() {
         // Ratios of 2 and 8 have a geometric mean of 4, and their logarithms have a deviation of ln 4 / sqrt 2.
-        let ratio = PairedRatio::of(&[(1.0, 2.0), (1.0, 8.0)]).unwrap();
+        let ratio = PairedRatio::from_pairs(&[(1.0, 2.0), (1.0, 8.0)]).unwrap();
         let half = 12.706_20 * libm::log(4.0) / 2.0;
         let (low, high) = ratio.interval_95.unwrap();
         assert!((ratio.value - 4.0).abs() < 1e-12);
         assert!((libm::log(low) - libm::log(4.0) + half).abs() < 1e-9);
         assert!((libm::log(high) - libm::log(4.0) - half).abs() < 1e-9);
         assert!(!ratio.is_shown());
-        let single = PairedRatio::of(&[(2.0, 1.0)]).unwrap();
+        let single = PairedRatio::from_pairs(&[(2.0, 1.0)]).unwrap();
         assert_eq!((single.value, single.interval_95, single.is_shown()), (0.5, None, false));
-        let equal = PairedRatio::of(&[(2.0, 1.0), (4.0, 2.0)]).unwrap();
+        let equal = PairedRatio::from_pairs(&[(2.0, 1.0), (4.0, 2.0)]).unwrap();
         assert!(equal.is_shown() && (equal.value - 0.5).abs() < 1e-12);
     }
 
     #[test]
     fn unusable_pairs_have_no_ratio() {
         for pairs in [&[][..], &[(0.0, 1.0)], &[(1.0, -1.0)], &[(1.0, f64::NAN), (1.0, 1.0)]] {
-            assert_eq!(PairedRatio::of(pairs), None, "{pairs:?}");
+            assert_eq!(PairedRatio::from_pairs(pairs), None, "{pairs:?}");
         }
     }
 
@@ -73,7 +73,8 @@ mod tests {
         const DRAWS: u32 = 4_000;
         for count in [2, 3, 5, 10] {
             let mut rng = Rng::new(StreamKey::from_seed(count));
-            let (mut above, mut below) = (0u32, 0u32);
+            let mut above = 0u32;
+            let mut below = 0u32;
             for _ in 0..DRAWS {
                 // Both turns of a pair share the machine's load.
                 let pairs: Vec<(f64, f64)> = (0..count)
@@ -83,7 +84,7 @@ mod tests {
                         (time(10.0), time(5.5))
                     })
                     .collect();
-                let (low, high) = PairedRatio::of(&pairs).unwrap().interval_95.unwrap();
+                let (low, high) = PairedRatio::from_pairs(&pairs).unwrap().interval_95.unwrap();
                 above += u32::from(low > 0.55);
                 below += u32::from(high < 0.55);
             }

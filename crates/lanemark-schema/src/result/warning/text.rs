@@ -179,10 +179,7 @@ impl fmt::Display for Warning {
                     "{test}: the run is invalid: {why}the median delay of answers was {p50}"
                 )?;
                 // With few answers, p99 is not known and is stored as zero.
-                match *p99 < *p50 {
-                    true => Ok(()),
-                    false => write!(f, ", and {p99} at p99"),
-                }
+                if *p99 < *p50 { Ok(()) } else { write!(f, ", and {p99} at p99") }
             }
             Self::Late { test, lateness_p50, held_back, unsubmitted, requests } => {
                 write!(
@@ -225,11 +222,10 @@ impl fmt::Display for Warning {
                          libaio waits for each buffered read"
                     )?,
                 }
-                match whole_pages {
-                    true => {
-                        f.write_str("; requests that are not multiples of 512 B are rounded to whole pages of 4 KiB")
-                    }
-                    false => Ok(()),
+                if *whole_pages {
+                    f.write_str("; requests that are not multiples of 512 B are rounded to whole pages of 4 KiB")
+                } else {
+                    Ok(())
                 }
             }
             Self::NoCollection { written_bytes, before: None } => {

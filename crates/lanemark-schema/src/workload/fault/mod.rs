@@ -287,9 +287,10 @@ impl Fault {
 
     /// Returns the time at which the fault ends, if it ends.
     pub fn over_at(&self) -> Option<Instant> {
-        match self.kind {
-            FaultKind::PowerCut { boot } => Some(self.at + boot),
-            _ => self.length.map(|length| self.at + length),
+        if let FaultKind::PowerCut { boot } = self.kind {
+            Some(self.at + boot)
+        } else {
+            self.length.map(|length| self.at + length)
         }
     }
 }

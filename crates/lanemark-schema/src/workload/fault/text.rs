@@ -201,7 +201,8 @@ fn kind_of(kind: &str, keys: &mut FaultKeys<'_>) -> Option<FaultKind> {
         }
         "latency" => FaultKind::Latency { extra: keys.time("extra")? },
         "link-errors" => {
-            let (link, recovery) = (keys.place(), keys.time("recovery").unwrap_or(LINK_RECOVERY));
+            let link = keys.place();
+            let recovery = keys.time("recovery").unwrap_or(LINK_RECOVERY);
             let rate = keys.parsed("rate", |text| match text.parse::<f64>() {
                 Ok(rate) if rate > 0.0 && rate <= BIT_ERRORS_MAX => Ok(rate),
                 _ => Err(format!(
@@ -251,7 +252,8 @@ fn kind_of(kind: &str, keys: &mut FaultKeys<'_>) -> Option<FaultKind> {
             let usual = StuckCommands::default();
             let commands = keys.integer("commands", 1, STUCK_MAX).unwrap_or(usual.commands);
             let timeout = keys.time("timeout").unwrap_or(usual.timeout);
-            let (abort, reset) = (keys.time("abort"), keys.time("reset").unwrap_or(usual.reset));
+            let abort = keys.time("abort");
+            let reset = keys.time("reset").unwrap_or(usual.reset);
             let again = keys.parsed("then", |text| match text {
                 "retry" => Ok(true),
                 "fail" => Ok(false),
@@ -273,10 +275,12 @@ fn range(text: &str) -> Result<ByteRange, String> {
         .split_once("..")
         .ok_or_else(|| format!("`{text}`: expected start..end, such as 1GiB..2GiB"))?;
     let bytes = |text: &str| text.parse::<Bytes>().map_err(|error| error.to_string());
-    let (start, end) = (bytes(start)?, bytes(end)?);
-    match start < end {
-        true => Ok(ByteRange { start, end }),
-        false => Err(format!("`{text}` ends before it begins")),
+    let start = bytes(start)?;
+    let end = bytes(end)?;
+    if start < end {
+        Ok(ByteRange { start, end })
+    } else {
+        Err(format!("`{text}` ends before it begins"))
     }
 }
 
@@ -323,9 +327,10 @@ impl<T: fmt::Display> fmt::Display for KeyValue<'_, T> {
 /// smallest unit.
 fn exact<T: fmt::Display + FromStr + PartialEq>(value: &T, whole: (u64, &str)) -> String {
     let text = value.to_string();
-    match text.parse().is_ok_and(|read: T| read == *value) {
-        true => text,
-        false => format!("{}{}", whole.0, whole.1),
+    if text.parse().is_ok_and(|read: T| read == *value) {
+        text
+    } else {
+        format!("{}{}", whole.0, whole.1)
     }
 }
 

@@ -8,7 +8,6 @@ use crate::engine::slab::{CommandHandle, Handle};
 use crate::spec::CloudSpec;
 use lanemark_schema::units::{Bytes, Duration};
 
-/// The amounts that are charged for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChargedAmounts {
     pub(super) operations: u64,
@@ -20,7 +19,6 @@ pub(super) struct ChargedAmounts {
 pub(super) struct SequentialRun {
     /// The write whose remaining bursts have not arrived.
     pub(super) command: CommandHandle,
-    /// Latency of that write.
     pub(super) latency: Duration,
     writes: bool,
     end: Bytes,

@@ -12,7 +12,6 @@ use crate::spec::{BurstCreditSpec, CloudLimitSpec};
 use lanemark_schema::result::{CreditUse, Reserve};
 use lanemark_schema::units::{Duration, Instant, Ratio};
 
-/// The state of a limit.
 #[derive(Clone, Debug)]
 pub(super) struct TokenBucket {
     limit: CloudLimitSpec,
@@ -22,7 +21,6 @@ pub(super) struct TokenBucket {
     used: UsedAmount,
 }
 
-/// The credits of a limit.
 #[derive(Clone, Copy, Debug)]
 struct BurstCredits {
     burst: BurstCreditSpec,
@@ -215,7 +213,8 @@ mod tests {
     /// shorter run predicts the same end.
     #[test]
     fn the_end_at_a_lower_load_is_predicted_before_it_comes() {
-        let (rate, credits) = (300, 54_000);
+        let rate = 300;
+        let credits = 54_000;
         for load in [600.0, 1_000.0, 2_999.0] {
             let end = credits as f64 / (load - rate as f64);
             let mut short = TokenBucket::new(limit(rate, 3_000, credits), Ratio::ONE);
@@ -244,7 +243,9 @@ mod tests {
     /// up to the maximum.
     #[test]
     fn empty_credits_are_refilled_while_the_volume_is_idle() {
-        let (rate, burst, credits) = (300, 3_000, 5_400);
+        let rate = 300;
+        let burst = 3_000;
+        let credits = 5_400;
         let mut bucket = TokenBucket::new(limit(rate, burst, credits), Ratio::ZERO);
         let all = passed(&mut bucket, 301, 1, 0.0, 0.0);
         assert!((seconds(all[300]) - seconds(all[0]) - 1.0).abs() < 1e-6);

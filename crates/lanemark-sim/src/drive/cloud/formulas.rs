@@ -59,15 +59,17 @@ impl CloudLimitSpec {
     /// Returns an upper bound on the mean rate over `test`, whose requests count as `amount` each: the peak rate while
     /// the credits last, then the refill rate.
     fn mean_rate(&self, share: Ratio, test: &Test, amount: f64) -> f64 {
-        let (refill, peak) = (self.rate as f64, self.peak() as f64);
+        let refill = self.rate as f64;
+        let peak = self.peak() as f64;
         let Some(burst) = self.burst else { return refill };
         let credits = burst.credits as f64 * share.get();
         let of_time = test.duration.map(|time| refill + credits / time.as_seconds());
         let of_volume = test.volume.map(|volume| {
             let total = volume.get() as f64 / test.block.get() as f64 * amount;
-            match total <= credits * peak / (peak - refill) {
-                true => peak,
-                false => total * refill / (total - credits),
+            if total <= credits * peak / (peak - refill) {
+                peak
+            } else {
+                total * refill / (total - credits)
             }
         });
         // The test ends after its time or its volume, whichever is reached first.
@@ -78,12 +80,10 @@ impl CloudLimitSpec {
 impl CloudSpec {
     /// Returns the minimum numbers of operations and bytes that are charged for a request of `test`.
     fn amounts(&self, test: &Test) -> (f64, f64) {
-        let (block, unit) = (test.block.get() as f64, self.unit.get() as f64);
+        let block = test.block.get() as f64;
+        let unit = self.unit.get() as f64;
         let shares_units = self.merges && test.pattern() == Some(&Pattern::Sequential);
-        let operations = match shares_units {
-            true => block / unit,
-            false => self.units(test.block) as f64,
-        };
+        let operations = if shares_units { block / unit } else { self.units(test.block) as f64 };
         (operations, if self.whole_units { operations * unit } else { block })
     }
 

@@ -45,10 +45,7 @@ impl Medium for Cloud {
         let WriteBurst { command, offset, length, last } = burst;
         let is_same = self.run.continues(command);
         let charge = self.run.charge(&self.spec, true, offset, length, is_same);
-        let latency = match is_same {
-            true => self.run.latency,
-            false => self.draw(self.spec.write_latency),
-        };
+        let latency = if is_same { self.run.latency } else { self.draw(self.spec.write_latency) };
         self.run.command = if last { Handle::NONE } else { command };
         self.run.latency = latency;
         let start = self.admit(now, charge);
@@ -110,7 +107,7 @@ impl Medium for Cloud {
         operations.into_iter().chain(bytes).collect()
     }
 
-    fn works(&self, _now: Instant) -> bool {
+    fn is_working(&self, _now: Instant) -> bool {
         self.operations.live() > 0
     }
 

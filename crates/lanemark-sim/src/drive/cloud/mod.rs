@@ -29,7 +29,6 @@ use lanemark_schema::units::{Bytes, Duration, Instant};
 /// 99th percentile of the standard normal distribution.
 const NORMAL_99: f64 = 2.326_347_874_040_841;
 
-/// A simulated cloud volume.
 #[derive(Clone, Debug)]
 pub(crate) struct Cloud {
     /// Number of the drive in the system, for the drive's events.

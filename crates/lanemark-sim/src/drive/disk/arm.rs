@@ -152,9 +152,10 @@ impl Disk {
     fn foreseen(&self, now: Instant, track: &Track, operation: &DiskOperation) -> Instant {
         let sweep = self.mechanics.reach(now, track, operation.first, operation.writes);
         let on_track = now + self.mechanics.motion(track, &sweep.track, operation.writes);
-        match sweep.at.since(on_track) < self.spec.reorder_margin {
-            true => sweep.at + self.spec.revolution(),
-            false => sweep.at,
+        if sweep.at.since(on_track) < self.spec.reorder_margin {
+            sweep.at + self.spec.revolution()
+        } else {
+            sweep.at
         }
     }
 }

@@ -6,18 +6,18 @@ use super::geometry::Track;
 use super::sweep::SectorSweep;
 use crate::engine::slab::OperationHandle;
 
-/// The current activity of the arm.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ArmWork {
     /// The arm rests on a track.
     Resting(Track),
     /// The arm executes an operation; `end` is the position of the head, and the instant, at the end of the operation.
-    Working { operation: OperationHandle, end: SectorSweep },
-    /// The arm reads ahead.
+    Working {
+        operation: OperationHandle,
+        end: SectorSweep,
+    },
     Streaming(ReadAheadStream),
 }
 
-/// A read-ahead in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadAheadStream {
     pub(super) sweep: SectorSweep,

@@ -18,7 +18,8 @@ fn sectors_read_in_the_meantime_need_no_arm() {
         bench.read_sectors(0, 0, 64);
         bench.read_sectors(1, 0, end);
         bench.drain();
-        let (first, second) = (bench.data_of(0)[0].0, bench.data_of(1)[0]);
+        let first = bench.data_of(0)[0].0;
+        let second = bench.data_of(1)[0];
         assert_eq!(second.0 > first, needs_arm, "up to {end}");
         assert_eq!(second.1, SECTOR * end);
         assert_eq!(bench.disk.operations.live(), 0);
@@ -38,7 +39,8 @@ fn a_write_waits_for_the_reads_that_were_promised_their_sectors() {
         let written = bench.instant_of(DiskEvent::Room(Bytes::kibi(4)));
         (bench.data_of(1), written)
     };
-    let ((alone, _), (with, written)) = (read(false), read(true));
+    let (alone, _) = read(false);
+    let (with, written) = read(true);
     assert_eq!(with, alone);
     assert!(written.unwrap() > with[0].0);
 }
@@ -85,6 +87,6 @@ fn the_arm_has_sought_and_transferred_as_far_as_it_is() {
         let sought = now.since(Instant::ZERO).min(seek);
         assert_eq!(bench.disk.worked(now), [sought, transferred], "at {now:?}");
         assert_eq!(bench.disk.arm_busy(now), now.min(end).since(Instant::ZERO));
-        assert_eq!(bench.disk.works(now), now < end);
+        assert_eq!(bench.disk.is_working(now), now < end);
     }
 }

@@ -94,20 +94,24 @@ impl Bench {
     /// Writes sectors in one burst.
     pub(super) fn write(&mut self, command: u32, first: u64, end: u64) {
         let mut outcomes = OutcomeQueue::default();
-        let (offset, length) = (SECTOR * first, SECTOR * (end - first));
-        let burst = WriteBurst { command: Handle::of(command), offset, length, last: true };
+        let burst = WriteBurst {
+            command: Handle::from_number(command),
+            offset: SECTOR * first,
+            length: SECTOR * (end - first),
+            last: true,
+        };
         self.disk.write(self.now, burst, &mut self.events, &mut outcomes);
         self.note(outcomes);
     }
 
     pub(super) fn flush(&mut self, command: u32) {
         let mut outcomes = OutcomeQueue::default();
-        self.disk.flush(self.now, Handle::of(command), &mut self.events, &mut outcomes);
+        self.disk.flush(self.now, Handle::from_number(command), &mut self.events, &mut outcomes);
         self.note(outcomes);
     }
 
     pub(super) fn read(&mut self, command: u32, offset: Bytes, length: Bytes) -> u32 {
-        self.disk.read(self.now, Handle::of(command), offset, length, &mut self.events)
+        self.disk.read(self.now, Handle::from_number(command), offset, length, &mut self.events)
     }
 
     pub(super) fn read_sectors(&mut self, command: u32, first: u64, end: u64) -> u32 {

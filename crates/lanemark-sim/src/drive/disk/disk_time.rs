@@ -7,7 +7,6 @@
 use super::operation::DiskOperation;
 use lanemark_schema::units::{Duration, Instant};
 
-/// Busy times of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DiskWorkTime {
     /// Time during which the arm moved to the beginning of an operation.

@@ -100,10 +100,8 @@ impl DiskSpec {
         let mean = |seek| mean_seek(&SeekCurve::new(seek, self.cylinders()), &geometry, test);
         let seek = mean(&self.read_seek);
         let turned = self.revolution() / 2 + passing;
-        let write = match alone && !self.write_cache {
-            true => mean(&self.write_seek) + turned,
-            false => passing,
-        };
+        let write =
+            if alone && !self.write_cache { mean(&self.write_seek) + turned } else { passing };
         let read = if alone { seek + turned } else { passing };
         let cache = self.segment * u64::from(self.segments);
         let uncached = test.span.get().saturating_sub(cache.get());
@@ -155,8 +153,8 @@ mod tests {
     fn the_mean_seek_is_that_of_pairs_drawn_from_the_span() {
         const PAIRS: u64 = 20_000;
         let disk = small_disk();
-        let (geometry, curve) =
-            (Geometry::new(&disk), SeekCurve::new(&disk.read_seek, disk.cylinders()));
+        let geometry = Geometry::new(&disk);
+        let curve = SeekCurve::new(&disk.read_seek, disk.cylinders());
         for (offset, span) in [(0, 64), (0, 8), (32, 16), (60, 4)] {
             let mut test = Test::of_blocks(Bytes::kibi(4));
             (test.offset, test.span) = (Bytes::mebi(offset), Bytes::mebi(span));

@@ -53,7 +53,8 @@ impl Geometry {
     /// Creates the layout of a disk that passed [`DiskSpec::check`].
     pub(super) fn new(spec: &DiskSpec) -> Self {
         let heads = u64::from(spec.heads);
-        let (mut sector, mut cylinder) = (0, 0);
+        let mut sector = 0;
+        let mut cylinder = 0;
         let mut zones = Vec::with_capacity(spec.zones.len());
         for zone in &spec.zones {
             let sectors_per_track = u64::from(zone.sectors_per_track);
@@ -120,9 +121,10 @@ impl Track {
         let until = self.sector_start_time(from) + time;
         // The boundary is rounded down, so the estimate may be too low by one but is never too high.
         let estimate = self.first + until.min(self.revolution) * self.sectors / self.revolution;
-        let exact = match self.sector_start_time((estimate + 1).min(self.end())) <= until {
-            true => estimate + 1,
-            false => estimate,
+        let exact = if self.sector_start_time((estimate + 1).min(self.end())) <= until {
+            estimate + 1
+        } else {
+            estimate
         };
         exact.min(limit).min(self.end()).max(from)
     }

@@ -105,16 +105,15 @@ impl Medium for Disk {
         events: &mut EventSchedule,
         outcomes: &mut OutcomeQueue,
     ) -> Option<DriveOutcome> {
-        match self.arm {
-            ArmWork::Working { operation, end } if operation == handle => {
-                let operation = self.finish(now, operation, end, events);
-                Some(self.finish_operation(now, operation, events, outcomes))
-            }
-            _ => {
-                let command = self.operations[handle].command;
-                self.on_firmware_done(now, handle, events);
-                Some(DriveOutcome::Prepared(command))
-            }
+        if let ArmWork::Working { operation, end } = self.arm
+            && operation == handle
+        {
+            let operation = self.finish(now, operation, end, events);
+            Some(self.finish_operation(now, operation, events, outcomes))
+        } else {
+            let command = self.operations[handle].command;
+            self.on_firmware_done(now, handle, events);
+            Some(DriveOutcome::Prepared(command))
         }
     }
 
@@ -153,7 +152,7 @@ impl Medium for Disk {
 
     /// Returns whether an operation is in progress or waiting, or whether a command waits for sectors that are being
     /// read ahead.
-    fn works(&self, now: Instant) -> bool {
+    fn is_working(&self, now: Instant) -> bool {
         match self.arm {
             ArmWork::Working { .. } => true,
             ArmWork::Streaming(stream) => !self.waiting.is_empty() || now < stream.promised_at,
@@ -183,8 +182,11 @@ impl Disk {
         let DiskOperation { command, begun, room, .. } = operation;
         let span = ServiceSpan { start: begun, end: now };
         if !operation.writes {
-            let (bytes, passage) = (operation.last_burst(), MediaTimes::Span(span));
-            return DriveOutcome::Data { command, bytes, passage };
+            return DriveOutcome::Data {
+                command,
+                bytes: operation.last_burst(),
+                passage: MediaTimes::Span(span),
+            };
         }
         outcomes.emit(DriveOutcome::Room(room));
         while let Some(command) = self.next_flushed() {

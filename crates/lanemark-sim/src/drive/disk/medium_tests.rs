@@ -26,7 +26,9 @@ struct Dirty {
 /// flush take precedence.
 fn destaged(spec: &DiskSpec, mut waiting: Vec<Dirty>) -> Vec<(Instant, u64)> {
     let mechanics = Mechanics::new(spec);
-    let (mut now, mut track, mut ended) = (Instant::ZERO, mechanics.outermost(), 0);
+    let mut now = Instant::ZERO;
+    let mut track = mechanics.outermost();
+    let mut ended = 0;
     let mut order = Vec::new();
     // The arm is idle when the first write arrives.
     let mut window = 1;
@@ -132,7 +134,7 @@ proptest! {
             prop_assert_eq!((bench.disk.dirty, bench.disk.dirty_room), (0, Bytes::ZERO));
             let track = bench.disk.mechanics.outermost();
             prop_assert!(matches!(bench.disk.arm, ArmWork::Resting(at) if at == track));
-            prop_assert!(!bench.disk.works(bench.now));
+            prop_assert!(!bench.disk.is_working(bench.now));
         }
     }
 }
@@ -204,7 +206,8 @@ fn a_read_comes_from_the_write_buffer_where_one_write_has_all_of_it() {
 #[test]
 fn reading_ahead_stops_at_its_distance_and_at_the_end_of_the_drive() {
     let bench = Bench::new(&small_disk(), Bytes::mebi(8));
-    let (sectors, ahead) = (Bytes::mebi(64).get() / 512, 1024);
+    let sectors = Bytes::mebi(64).get() / 512;
+    let ahead = 1024;
     for (end, limit) in [
         (8, 8 + ahead),
         (sectors - ahead - 1, sectors - 1),

@@ -62,7 +62,6 @@ use crate::spec::DiskSpec;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::SECTOR;
 
-/// A simulated hard disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     /// Number of the drive in the system, for the drive's events.

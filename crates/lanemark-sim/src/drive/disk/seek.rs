@@ -67,13 +67,11 @@ fn mean(u: f64) -> f64 {
 /// Returns the square root of the point at which the parts of the curve meet. `place` is the position of the average
 /// seek between the shortest (0) and the longest (1).
 fn meeting_point(place: f64) -> f64 {
-    let (mut low, mut high) = (1e-4, 1.0);
+    let mut low = 1e-4;
+    let mut high = 1.0;
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
-        match mean(middle) / full_stroke_in_b(middle) < place {
-            true => low = middle,
-            false => high = middle,
-        }
+        if mean(middle) / full_stroke_in_b(middle) < place { low = middle } else { high = middle }
     }
     high
 }
@@ -114,7 +112,8 @@ mod tests {
             assert_eq!(curve.time(1), spec.track_to_track);
             assert_eq!(curve.time(cylinders as u32 - 1), spec.full_stroke);
             // In the mean over all ordered pairs of C cylinders, distance d occurs 2 (C - d) times.
-            let (mut sum, mut pairs) = (0.0, 0.0);
+            let mut sum = 0.0;
+            let mut pairs = 0.0;
             for distance in 1..cylinders {
                 let count = 2.0 * (cylinders - distance) as f64;
                 sum += curve.time(distance as u32).as_seconds() * count;

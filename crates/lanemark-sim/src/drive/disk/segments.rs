@@ -10,7 +10,6 @@
 use crate::spec::DiskSpec;
 use lanemark_schema::workload::SECTOR;
 
-/// The read cache of a disk.
 #[derive(Clone, Debug)]
 pub(crate) struct CacheSegments {
     segments: Vec<CacheSegment>,
@@ -148,7 +147,8 @@ mod tests {
                 let known = model.iter().position(|run| run.0 / 100_000 == region && run.0 < run.1);
                 let at = known.map_or(start, |known| model[known].1);
                 if kind == 0 {
-                    let (first, end) = (at.saturating_sub(length), at + 1);
+                    let first = at.saturating_sub(length);
+                    let end = at + 1;
                     segments.forget(first, end);
                     for run in &mut model {
                         if run.0 < end && first < run.1 {

@@ -109,9 +109,10 @@ impl Mechanics {
     pub(crate) fn motion(&self, from: &Track, to: &Track, writing: bool) -> Duration {
         let motion = if writing { &self.writing } else { &self.reading };
         let distance = from.cylinder.abs_diff(to.cylinder);
-        match from.head == to.head {
-            true => motion.seek.time(distance),
-            false => motion.seek.time(distance).max(motion.head_switch),
+        if from.head == to.head {
+            motion.seek.time(distance)
+        } else {
+            motion.seek.time(distance).max(motion.head_switch)
         }
     }
 }
@@ -197,7 +198,9 @@ mod tests {
             let now = Instant::from_picoseconds(at);
             let begun = mechanics.reach(now, &mechanics.outermost(), start, writing);
             prop_assert!(begun.at >= now);
-            let (mut parts, mut whole, mut following) = (begun, begun, begun);
+            let mut parts = begun;
+            let mut whole = begun;
+            let mut following = begun;
             let end = start + pieces.iter().sum::<u64>();
             let mut last = begun.at;
             for piece in pieces {

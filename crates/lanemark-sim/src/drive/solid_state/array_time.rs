@@ -28,7 +28,10 @@ impl FlashWorkTime {
                 self.program += time;
             }
             DieTask::Erase { .. } => self.erase += time,
-            _ => self.read += time,
+            DieTask::Read { .. }
+            | DieTask::ReadMap { .. }
+            | DieTask::Prefetch { .. }
+            | DieTask::Move { .. } => self.read += time,
         }
     }
 

@@ -61,7 +61,7 @@ fn worked(die: DieSpec, tasks: &[(u64, DieTask)], retries: u32, at: u64) -> [u64
 }
 
 /// Returns the length of the part of `spans` before `at`.
-fn before(at: u64, spans: &[(u64, u64)]) -> u64 {
+fn length_before(at: u64, spans: &[(u64, u64)]) -> u64 {
     spans.iter().map(|&(start, end)| at.clamp(start, end) - start).sum()
 }
 
@@ -78,13 +78,17 @@ fn suspending() -> DieSpec {
 fn each_attempt_of_a_read_senses_and_the_data_in_between_does_not() {
     for at in [0, 1, 2, 30, 51, 55, 61, 62, 100, 111, 120, 121, 140, 171, 175, 181, 200] {
         let seen = worked(DieSpec::default(), &[(0, READ)], 2, at);
-        assert_eq!(seen[0], before(at, &[(1, 51), (61, 111), (121, 171)]), "read at {at} us");
+        assert_eq!(
+            seen[0],
+            length_before(at, &[(1, 51), (61, 111), (121, 171)]),
+            "read at {at} us"
+        );
         assert_eq!(seen[1..3], [0, 0]);
     }
     for at in [0, 1, 30, 51, 55, 61, 70] {
         let seen = worked(DieSpec::default(), &[(0, READ)], 0, at);
-        assert_eq!(seen[0], before(at, &[(1, 51)]), "read at {at} us");
-        assert_eq!(seen[3], before(at, &[(0, 1), (51, 61)]), "channel at {at} us");
+        assert_eq!(seen[0], length_before(at, &[(1, 51)]), "read at {at} us");
+        assert_eq!(seen[3], length_before(at, &[(0, 1), (51, 61)]), "channel at {at} us");
     }
 }
 
@@ -93,18 +97,18 @@ fn suspended_operations_work_before_and_after_suspension() {
     let at_all = [0, 11, 12, 100, 111, 115, 131, 150, 181, 191, 195, 201, 202, 500, 700, 701, 800];
     for at in at_all {
         let seen = worked(suspending(), &[(0, PROGRAM), (111, READ)], 0, at);
-        assert_eq!(seen[1], before(at, &[(11, 111), (201, 701)]), "program at {at} us");
-        assert_eq!(seen[0], before(at, &[(131, 181)]), "read at {at} us");
+        assert_eq!(seen[1], length_before(at, &[(11, 111), (201, 701)]), "program at {at} us");
+        assert_eq!(seen[0], length_before(at, &[(131, 181)]), "read at {at} us");
     }
     for at in at_all.into_iter().chain([2_000, 3_100, 3_200]) {
         let seen = worked(suspending(), &[(0, ERASE), (111, READ)], 0, at);
-        assert_eq!(seen[2], before(at, &[(1, 111), (201, 3_091)]), "erase at {at} us");
+        assert_eq!(seen[2], length_before(at, &[(1, 111), (201, 3_091)]), "erase at {at} us");
     }
     // The operation is suspended twice.
     for at in at_all.into_iter().chain([301, 310, 381, 390, 391, 392, 790, 791, 800]) {
         let seen = worked(suspending(), &[(0, PROGRAM), (111, READ), (301, READ)], 0, at);
         let spans = [(11, 111), (201, 301), (391, 791)];
-        assert_eq!(seen[1], before(at, &spans), "program at {at} us");
-        assert_eq!(seen[0], before(at, &[(131, 181), (321, 371)]), "read at {at} us");
+        assert_eq!(seen[1], length_before(at, &spans), "program at {at} us");
+        assert_eq!(seen[0], length_before(at, &[(131, 181), (321, 371)]), "read at {at} us");
     }
 }

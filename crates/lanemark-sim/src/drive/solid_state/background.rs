@@ -106,7 +106,8 @@ impl SolidState {
     /// Assigns the outstanding moves of collection to dies, if the cost of collection is a constant and its moves are
     /// not simulated.
     pub(super) fn move_beside(&mut self, now: Instant, events: &mut EventSchedule) {
-        let (slots, dies) = (self.translation.slots_per_unit(), self.flash.dies());
+        let slots = self.translation.slots_per_unit();
+        let dies = self.flash.dies();
         let mut next_moved =
             || self.beside.as_mut().and_then(|one| Some((one.next(slots, dies)?, one.time)));
         while let Some((die, time)) = next_moved() {
@@ -217,7 +218,8 @@ impl SolidState {
                 self.unmapped.push_back(pending);
                 continue;
             };
-            let (low, high) = (first.clamp(from, to), end.clamp(from, to));
+            let low = first.clamp(from, to);
+            let high = end.clamp(from, to);
             self.unmapped_no_more(low, high);
             dropped += high - low;
             for (from, to) in [(from, low), (high, to)] {

@@ -46,7 +46,6 @@ pub(super) struct Die {
     pub(super) storing: OperationHandle,
     /// The suspended program or erase.
     pub(super) suspended: OperationHandle,
-    /// Number of waiting reads.
     reads_waiting: u32,
     /// Number of reads in the array or a register.
     reads_active: u32,
@@ -58,7 +57,6 @@ pub(super) struct Die {
     busy: Duration,
 }
 
-/// The flash of a drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
     /// Number of the drive in the system, for the drive's events.
@@ -441,7 +439,7 @@ impl Flash {
         self.vacate(now, index);
         self.dispatch(now, index, events);
         self.operations.free(handle);
-        self.operations[handle].ended()
+        self.operations[handle].describe_end()
     }
 
     /// Ends a program or erase: starts the next task of the die, and removes and returns the ended operation. Returns
@@ -463,16 +461,14 @@ impl Flash {
         self.vacate(now, index);
         self.dispatch(now, index, events);
         self.operations.free(handle);
-        Some(self.operations[handle].ended())
+        Some(self.operations[handle].describe_end())
     }
 
     /// Returns the busy times of the channels and of the dies until `now`.
     pub(crate) fn busy(&self, now: Instant) -> (Vec<Duration>, Vec<Duration>) {
         let channels = self.channels.iter().map(Station::busy).collect();
-        let until_now = |die: &Die| match die.is_busy() {
-            false => die.busy,
-            true => die.busy + now.since(die.busy_since),
-        };
+        let until_now =
+            |die: &Die| if die.is_busy() { die.busy + now.since(die.busy_since) } else { die.busy };
         (channels, self.dies.iter().map(until_now).collect())
     }
 

@@ -15,7 +15,6 @@ use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
 use crate::tests::runs::small_drive;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 
-/// An operation of a die.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ask {
     /// A host read on a plane, with this many failed attempts.
@@ -47,10 +46,9 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
         die,
         ..small.flash().clone()
     };
-    let (mut flash, mut events) = (
-        Flash::new(DriveNumber(0), &spec, 1.0, lanemark_schema::rng::StreamKey::from_seed(1)),
-        EventSchedule::new(),
-    );
+    let mut flash =
+        Flash::new(DriveNumber(0), &spec, 1.0, lanemark_schema::rng::StreamKey::from_seed(1));
+    let mut events = EventSchedule::new();
     let mut done = vec![None; asks.len()];
     let mut submitted = 0;
     loop {
@@ -60,8 +58,8 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
             let (_, ask) = asks[submitted];
             let number = submitted as u32;
             let (task, time, bytes) = match ask {
-                Read(..) => (DieTask::Read { command: Handle::of(number) }, 50, 10_000),
-                Move => (DieTask::Move { relocation: Handle::of(number) }, 50, 10_000),
+                Read(..) => (DieTask::Read { command: Handle::from_number(number) }, 50, 10_000),
+                Move => (DieTask::Move { relocation: Handle::from_number(number) }, 50, 10_000),
                 Program => (DieTask::Program { unit: number, held: 0, epoch: 0 }, 600, 10_000),
                 Erase => (DieTask::Erase { superblock: SuperblockNumber(number) }, 3_000, 0),
             };
@@ -103,7 +101,9 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
     if until.is_none() {
         let again = |ask: &Ask| if let Read(_, again) = ask { u64::from(*again) } else { 0 };
         let us = |count: u64| Duration::from_microseconds(count);
-        let (mut read, mut program, mut erase) = (us(0), us(0), us(0));
+        let mut read = us(0);
+        let mut program = us(0);
+        let mut erase = us(0);
         for (_, ask) in asks {
             match ask {
                 // Each attempt senses the page.

@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::slab::CommandHandle;
 
-/// Waiting flushes.
 #[derive(Clone, Debug)]
 pub(crate) struct WaitingFlushes {
     /// Number of units in progress in each epoch from `first` onward; the last is the current epoch.
@@ -66,23 +65,24 @@ mod tests {
     #[test]
     fn a_flush_waits_for_what_came_before_it_and_for_nothing_else() {
         let mut flushes = WaitingFlushes::new();
-        let (first, second) = (flushes.begin(), flushes.begin());
-        flushes.add(Handle::of(7));
+        let first = flushes.begin();
+        let second = flushes.begin();
+        flushes.add(Handle::from_number(7));
         let third = flushes.begin();
-        flushes.add(Handle::of(8));
+        flushes.add(Handle::from_number(8));
         flushes.end(third);
         flushes.end(second);
         assert_eq!(flushes.next_done(), None, "the first unit is still in progress");
         flushes.end(first);
         assert_eq!(
             (flushes.next_done(), flushes.next_done()),
-            (Some(Handle::of(7)), Some(Handle::of(8)))
+            (Some(Handle::from_number(7)), Some(Handle::from_number(8)))
         );
         assert_eq!(flushes.next_done(), None);
-        flushes.add(Handle::of(9));
+        flushes.add(Handle::from_number(9));
         assert_eq!(
             flushes.next_done(),
-            Some(Handle::of(9)),
+            Some(Handle::from_number(9)),
             "without units in progress, a flush completes at once"
         );
     }

@@ -194,7 +194,8 @@ mod tests {
             for block in [Bytes::kibi(4), unit, unit * 4] {
                 let units = block.get() as f64 / unit.get() as f64;
                 let test = writes(Pattern::Uniform, block);
-                let (without, with) = (of(None, &test), of(Some(share), &test));
+                let without = of(None, &test);
+                let with = of(Some(share), &test);
                 let more = with.write.as_seconds() - without.write.as_seconds();
                 let wanted = moved(share).as_seconds() * units * moved_units;
                 assert!((more - wanted).abs() < 1e-11, "{share} of {block}: {more} for {wanted}");

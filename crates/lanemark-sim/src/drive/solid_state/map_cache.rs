@@ -20,11 +20,9 @@ pub(crate) enum MapLocation {
     AtHand,
     /// In the host's memory.
     InHost,
-    /// In flash.
     InFlash,
 }
 
-/// The outcome of a map lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MapLookup {
     /// The memory that contained the page.
@@ -93,9 +91,8 @@ impl MapCache {
             if host.touch(page, false) { MapLocation::InHost } else { MapLocation::InFlash };
         // A page that is evicted from the drive moves to the host, and a page that is evicted from the host moves to
         // flash.
-        let evicted = evicted.and_then(|page| match host.touch(page.number, page.changed) {
-            true => None,
-            false => host.insert(page),
+        let evicted = evicted.and_then(|page| {
+            if host.touch(page.number, page.changed) { None } else { host.insert(page) }
         });
         MapLookup { found, stores: evicted.filter(|page| page.changed).map(|page| page.number) }
     }
@@ -222,7 +219,8 @@ mod tests {
             looks in proptest::collection::vec((0u32..14, proptest::bool::ANY), 1..200),
         ) {
             let mut cache = cache(cached, in_host);
-            let (mut drive, mut host) = (Queue::default(), Queue::default());
+            let mut drive = Queue::default();
+            let mut host = Queue::default();
             for (number, changes) in looks {
                 let seen = cache.look(number, changes);
                 if drive.touch(number, changes) {
@@ -236,10 +234,7 @@ mod tests {
                     if host.touch(number, false) {
                         found = MapLocation::InHost;
                     }
-                    leaves = leaves.and_then(|page| match host.touch(page.number, page.changed) {
-                        true => None,
-                        false => host.insert(in_host, page),
-                    });
+                    leaves = leaves.and_then(|page| if host.touch(page.number, page.changed) { None } else { host.insert(in_host, page) });
                 }
                 let stores = leaves.filter(|page| page.changed).map(|page| page.number);
                 proptest::prop_assert_eq!(seen, MapLookup { found, stores });

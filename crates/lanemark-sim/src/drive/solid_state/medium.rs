@@ -140,7 +140,9 @@ impl Medium for SolidState {
         }
         match self.write_cache {
             WriteCacheMode::Off => self.flush(now, burst.command, events, outcomes),
-            _ => outcomes.emit(DriveOutcome::Done(burst.command)),
+            WriteCacheMode::Volatile | WriteCacheMode::Protected => {
+                outcomes.emit(DriveOutcome::Done(burst.command))
+            }
         }
     }
 
@@ -196,19 +198,22 @@ impl Medium for SolidState {
             DieTask::ReadMap { command } => return Some(DriveOutcome::Map { command, passage }),
             DieTask::Prefetch { stretch } => self.is_ahead(now, stretch, outcomes),
             DieTask::Move { relocation } => self.on_move_read(now, relocation, events),
-            task => self.finish_die_task(now, task, events, outcomes),
+            task @ (DieTask::Program { .. }
+            | DieTask::ProgramMap
+            | DieTask::ProgramMoved
+            | DieTask::Erase { .. }) => self.finish_die_task(now, task, events, outcomes),
         }
         Some(DriveOutcome::Nothing)
     }
 
     #[inline]
-    fn takes(&mut self, commands: u32) {
+    fn note_commands(&mut self, commands: u32) {
         self.commands += commands;
         self.in_background = false;
     }
 
     #[inline]
-    fn gives(&mut self, now: Instant) -> Option<Instant> {
+    fn note_answered(&mut self, now: Instant) -> Option<Instant> {
         self.commands -= 1;
         if self.commands > 0 {
             return None;
@@ -234,9 +239,8 @@ impl Medium for SolidState {
         let programs = self.flash.power_cut(now);
         let mut lost: BTreeSet<u32> = self.translation.power_cut(protected).into_iter().collect();
         if self.spec.technology.in_place() && !protected {
-            lost.extend(programs.iter().filter_map(|task| match task {
-                DieTask::Program { unit, held: 1.., .. } => Some(*unit),
-                _ => None,
+            lost.extend(programs.iter().filter_map(|task| {
+                if let DieTask::Program { unit, held: 1.., .. } = task { Some(*unit) } else { None }
             }));
         }
         let mut held = 0;
@@ -310,7 +314,7 @@ impl Medium for SolidState {
         self.translation.bytes()
     }
 
-    fn works(&self, _: Instant) -> bool {
+    fn is_working(&self, _: Instant) -> bool {
         !self.flash.is_idle()
     }
 
@@ -353,7 +357,12 @@ impl SolidState {
                 self.translation.note_unit_stored(unit);
             }
             DieTask::Erase { superblock } => self.on_erased(superblock),
-            _ => {}
+            DieTask::Read { .. }
+            | DieTask::ReadMap { .. }
+            | DieTask::Prefetch { .. }
+            | DieTask::Move { .. }
+            | DieTask::ProgramMap
+            | DieTask::ProgramMoved => {}
         }
         self.go_on(now, events);
         self.flushes.emit_done(outcomes);

@@ -45,14 +45,15 @@ fn collecting(erased_idle: u32) -> SolidState {
 fn an_idle_drive_works_after_its_time_and_not_sooner() {
     let start = Instant::ZERO + us(50);
     let begins = |after: Duration, takes: u32| {
-        let (mut medium, mut events) = (collecting(20), EventSchedule::new());
-        medium.takes(1);
-        assert_eq!(medium.gives(start), Some(start + us(100)));
+        let mut medium = collecting(20);
+        let mut events = EventSchedule::new();
+        medium.note_commands(1);
+        assert_eq!(medium.note_answered(start), Some(start + us(100)));
         if takes > 0 {
-            medium.takes(takes);
+            medium.note_commands(takes);
         }
         medium.idle(start + after, &mut events);
-        medium.works(start + after)
+        medium.is_working(start + after)
     };
     assert!(!begins(us(100) - Duration::from_picoseconds(1), 0));
     assert!(begins(us(100), 0) && begins(us(200), 0));
@@ -62,18 +63,18 @@ fn an_idle_drive_works_after_its_time_and_not_sooner() {
 #[test]
 fn a_drive_looks_for_idle_work_when_its_last_command_is_done() {
     let mut medium = collecting(20);
-    medium.takes(2);
-    assert_eq!(medium.gives(Instant::ZERO), None, "one is left");
-    assert_eq!(medium.gives(Instant::ZERO), Some(Instant::ZERO + us(100)));
-    medium.takes(3);
+    medium.note_commands(2);
+    assert_eq!(medium.note_answered(Instant::ZERO), None, "one is left");
+    assert_eq!(medium.note_answered(Instant::ZERO), Some(Instant::ZERO + us(100)));
+    medium.note_commands(3);
     medium.power_cut(Instant::ZERO + us(10));
-    medium.takes(1);
+    medium.note_commands(1);
     let at = Instant::ZERO + us(20);
-    assert_eq!(medium.gives(at), Some(at + us(100)), "a cut ends all commands");
+    assert_eq!(medium.note_answered(at), Some(at + us(100)), "a cut ends all commands");
     // A drive without background work does not schedule an idle event.
     let gives = |mut medium: SolidState| {
-        medium.takes(1);
-        medium.gives(Instant::ZERO).is_some()
+        medium.note_commands(1);
+        medium.note_answered(Instant::ZERO).is_some()
     };
     assert!(!gives(collecting(0)) && !gives(collecting(4)) && gives(collecting(5)));
     let cache = |written| {
@@ -98,12 +99,13 @@ fn a_drive_looks_for_idle_work_when_its_last_command_is_done() {
 #[test]
 fn a_command_ends_the_work_of_an_idle_drive_before_its_goal() {
     for interrupted in [false, true] {
-        let (mut medium, mut events) = (collecting(20), EventSchedule::new());
-        medium.takes(1);
-        let at = medium.gives(Instant::ZERO).unwrap();
+        let mut medium = collecting(20);
+        let mut events = EventSchedule::new();
+        medium.note_commands(1);
+        let at = medium.note_answered(Instant::ZERO).unwrap();
         medium.idle(at, &mut events);
         if interrupted {
-            medium.takes(1);
+            medium.note_commands(1);
         }
         drain(&mut medium, &mut events);
         assert_eq!(medium.translation.works_when_idle(), interrupted, "interrupted: {interrupted}");
@@ -134,10 +136,10 @@ fn a_trim_forgets_whole_slots_only() {
 
 #[test]
 fn read_ahead_data_is_held_per_slot() {
-    let (mut medium, mut events) =
-        (medium(|drive| drive.read_ahead = SLOT * 8), EventSchedule::new());
+    let mut medium = medium(|drive| drive.read_ahead = SLOT * 8);
+    let mut events = EventSchedule::new();
     for first in [0, 4] {
-        medium.read(Instant::ZERO, Handle::of(0), SLOT * first, SLOT * 4, &mut events);
+        medium.read(Instant::ZERO, Handle::from_number(0), SLOT * first, SLOT * 4, &mut events);
     }
     let held = [SLOT * 7, SLOT * 8 - Bytes(1), SLOT * 8, SLOT * 16 - Bytes(1)];
     assert_eq!(held.map(|offset| medium.holds(offset)), [false, false, true, true]);
@@ -156,8 +158,10 @@ fn pages_of_the_map_come_from_flash_or_the_host_and_go_when_they_changed() {
             drive.flash_mut().translation.map = Some(MapSpec { cached: Bytes::kibi(4), in_host });
         });
         let mut look = |page: u64, pages: u64, changes| {
-            let (now, command) = (Instant::ZERO, Handle::of(0));
-            let (offset, length) = (four * page, four * pages);
+            let now = Instant::ZERO;
+            let command = Handle::from_number(0);
+            let offset = four * page;
+            let length = four * pages;
             let misses = medium.look_up(now, command, offset, length, changes, &mut events);
             (misses.from_media, misses.from_host, medium.usage().map_written)
         };
@@ -186,15 +190,24 @@ fn a_cut_takes_in_place_writes_that_were_not_stored() {
             });
             let mut outcomes = OutcomeQueue::default();
             for slot in 0..12 {
-                let (command, offset) = (Handle::of(slot as u32), SLOT * slot);
-                let burst = WriteBurst { command, offset, length: SLOT, last: true };
+                let burst = WriteBurst {
+                    command: Handle::from_number(slot as u32),
+                    offset: SLOT * slot,
+                    length: SLOT,
+                    last: true,
+                };
                 medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
             }
             // Another write to the same slot does not add a lost slot; the last write has not been stored.
-            let burst =
-                WriteBurst { command: Handle::of(12), offset: SLOT * 11, length: SLOT, last: true };
+            let burst = WriteBurst {
+                command: Handle::from_number(12),
+                offset: SLOT * 11,
+                length: SLOT,
+                last: true,
+            };
             medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
-            let (mut ended, mut now) = (0, Instant::ZERO);
+            let mut ended = 0;
+            let mut now = Instant::ZERO;
             while ended < done {
                 let Some((at, Event::Media(_, handle))) = events.pop() else { unreachable!() };
                 now = at;

@@ -68,7 +68,6 @@ pub(crate) struct SolidState {
     translation: Translation,
     spec: FlashSpec,
     write_cache: WriteCacheMode,
-    /// Number of slots of the drive.
     slots: u64,
     map: Option<MapCache>,
     ahead: Option<ReadAhead>,
@@ -90,7 +89,6 @@ pub(crate) struct SolidState {
     refresh: Option<ReadRefresh>,
     /// Number of units that refresh has moved.
     refreshed: u64,
-    /// Number of commands in the drive.
     commands: u32,
     idle_since: Instant,
     in_background: bool,
@@ -109,7 +107,6 @@ enum PendingCommand {
     Flush(CommandHandle),
 }
 
-/// The location of a run of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlotLocation {
     /// The slots have never been written.
@@ -147,8 +144,8 @@ impl SolidState {
             unmapped: VecDeque::new(),
             unmapped_slots: HashTable::new(),
             flushes: WaitingFlushes::new(),
-            beside: ParallelCollection::of(flash),
-            refresh: ReadRefresh::of(flash),
+            beside: ParallelCollection::from_flash(flash),
+            refresh: ReadRefresh::from_flash(flash),
             refreshed: 0,
             commands: 0,
             idle_since: Instant::ZERO,
@@ -173,7 +170,8 @@ impl SolidState {
         let Some(map) = &mut self.map else { return MapMisses::default() };
         let (first, end) = slots_of(offset, length);
         let mut misses = MapMisses::default();
-        let (mut reads, mut stores) = (Vec::new(), Vec::new());
+        let mut reads = Vec::new();
+        let mut stores = Vec::new();
         for page in MapCache::pages(first, end) {
             let look = map.look(page, changes);
             stores.extend(look.stores);
@@ -286,10 +284,8 @@ impl SolidState {
     fn site_of_read(&mut self, place: u32) -> DieSite {
         let unit = self.translation.unit_of(place);
         let time = self.read_time(unit);
-        let plane = match self.spec.die.independent_planes {
-            true => self.translation.read_in_unit(place),
-            false => 0,
-        };
+        let plane =
+            if self.spec.die.independent_planes { self.translation.read_in_unit(place) } else { 0 };
         let mut site = self.site(unit, plane, time);
         if let Some(retries) = self.retries {
             let probability = retries.probability(self.translation.cycles(unit));
@@ -320,7 +316,7 @@ impl SolidState {
     /// Returns the time that applies to the kind of page that a unit uses.
     #[inline]
     fn time_of_page(&self, times: &PageTimes, unit: u32) -> Duration {
-        if times.are_alike() { times.of(0) } else { times.of(self.page_of(unit)) }
+        if times.are_alike() { times.page_time(0) } else { times.page_time(self.page_of(unit)) }
     }
 
     /// Returns the index of a unit's page within its block.

@@ -9,7 +9,6 @@ use crate::engine::slab::{
 use crate::engine::trace::MediaTimes;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 
-/// A task of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DieTask {
     /// Read data of a command.
@@ -23,10 +22,7 @@ pub(crate) enum DieTask {
         command: CommandHandle,
     },
     /// Read data that the host is expected to request next.
-    Prefetch {
-        /// The stretch of the data.
-        stretch: StretchHandle,
-    },
+    Prefetch { stretch: StretchHandle },
     /// Read data to be moved.
     Move {
         /// The relocation that waits for the data.
@@ -34,7 +30,6 @@ pub(crate) enum DieTask {
     },
     /// Program a unit, whose data stays readable in the drive's memory until it is stored.
     Program {
-        /// The unit.
         unit: u32,
         /// Number of slots whose room in the write buffer is released.
         held: u32,
@@ -46,10 +41,7 @@ pub(crate) enum DieTask {
     /// Read a unit of data and program it elsewhere, for refresh or for collection whose moves are not simulated.
     ProgramMoved,
     /// Erase the die's part of a superblock.
-    Erase {
-        /// Number of the superblock.
-        superblock: SuperblockNumber,
-    },
+    Erase { superblock: SuperblockNumber },
 }
 
 /// Moved data in transit to the unit that it fills.
@@ -73,7 +65,6 @@ pub(crate) struct DieSite {
     pub retries: u32,
 }
 
-/// An operation in a die.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlashOperation {
     /// The task of the operation.
@@ -101,7 +92,6 @@ pub(crate) struct FlashOperation {
     pub channel_service: Duration,
 }
 
-/// An operation that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndedOperation {
     /// The task of the operation.
@@ -127,7 +117,7 @@ impl FlashOperation {
     }
 
     #[inline]
-    pub(super) fn ended(&self) -> EndedOperation {
+    pub(super) fn describe_end(&self) -> EndedOperation {
         let hop_time = |wait: Duration, service: Duration| HopTime { wait, service };
         let passage = MediaTimes::Counted {
             media: hop_time(self.die_wait, self.die_service),

@@ -36,7 +36,7 @@ pub(super) struct ParallelCollection {
 
 impl ParallelCollection {
     /// Returns the collection of `flash`, unless collection is simulated.
-    pub(super) fn of(flash: &FlashSpec) -> Option<Self> {
+    pub(super) fn from_flash(flash: &FlashSpec) -> Option<Self> {
         let share = flash.translation.beside_collection?;
         Some(Self::new(1.0 / share.get() - 1.0, flash.moving_time(share)))
     }

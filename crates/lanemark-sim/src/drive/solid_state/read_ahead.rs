@@ -141,9 +141,12 @@ impl ReadAhead {
         let found = stretches.iter().find_map(|&handle| {
             let stretch = &self.stretches[handle];
             let holds = stretch.first <= slot && slot < stretch.end;
-            holds.then(|| match stretch.here {
-                true => ReadAheadHit::Here(stretch.end.min(end)),
-                false => ReadAheadHit::Coming(stretch.end.min(end), handle),
+            holds.then(|| {
+                if stretch.here {
+                    ReadAheadHit::Here(stretch.end.min(end))
+                } else {
+                    ReadAheadHit::Coming(stretch.end.min(end), handle)
+                }
             })
         });
         found.unwrap_or(ReadAheadHit::Not(end))
@@ -256,9 +259,10 @@ impl ReadAhead {
     }
 
     fn drop_stretch(&mut self, handle: StretchHandle) {
-        match self.stretches[handle].here {
-            true => self.stretches.free(handle),
-            false => self.stretches[handle].dropped = true,
+        if self.stretches[handle].here {
+            self.stretches.free(handle)
+        } else {
+            self.stretches[handle].dropped = true
         }
     }
 }

@@ -13,8 +13,8 @@ fn the_second_read_in_a_row_is_read_ahead() {
     let stretch = ahead.begin(stream, 16, 24);
     assert_eq!(ahead.stream(16, 20), Some(stream));
     assert_eq!(ahead.find(stream, 16, 20), ReadAheadHit::Coming(20, stretch));
-    ahead.wait(stretch, CommandHandle::of(5), Bytes(4096));
-    assert_eq!(ahead.on_stretch_arrived(stretch), [(CommandHandle::of(5), Bytes(4096))]);
+    ahead.wait(stretch, CommandHandle::from_number(5), Bytes(4096));
+    assert_eq!(ahead.on_stretch_arrived(stretch), [(CommandHandle::from_number(5), Bytes(4096))]);
     assert_eq!(ahead.find(stream, 20, 28), ReadAheadHit::Here(24));
 }
 
@@ -196,12 +196,15 @@ fn a_stretch_is_kept_until_all_of_it_was_requested() {
 fn dropped_stretches_are_forgotten() {
     let (mut ahead, stream) = followed();
     let stretches: Vec<_> = ahead.streams[stream].stretches.iter().copied().collect();
-    ahead.wait(stretches[1], CommandHandle::of(3), Bytes(512));
+    ahead.wait(stretches[1], CommandHandle::from_number(3), Bytes(512));
     ahead.on_stretch_arrived(stretches[0]);
     assert_eq!(ahead.stretches.live(), 8);
     (1..=8).for_each(|other| assert_eq!(ahead.stream(other << 20, (other << 20) + 8), None));
     assert_eq!(ahead.stretches.live(), 7, "the seven on their way");
-    assert_eq!(ahead.on_stretch_arrived(stretches[1]), [(CommandHandle::of(3), Bytes(512))]);
+    assert_eq!(
+        ahead.on_stretch_arrived(stretches[1]),
+        [(CommandHandle::from_number(3), Bytes(512))]
+    );
     assert_eq!(ahead.stretches.live(), 6);
     stretches[2..]
         .iter()

@@ -29,7 +29,7 @@ pub(super) struct ReadRefresh {
 
 impl ReadRefresh {
     /// Returns the refresh of `flash`, if it has one.
-    pub(super) fn of(flash: &FlashSpec) -> Option<Self> {
+    pub(super) fn from_flash(flash: &FlashSpec) -> Option<Self> {
         let reads = flash.translation.refresh_reads?;
         let owed = |die: u64| (u64::from(reads) * die / flash.dies()) as u32;
         Some(Self {
@@ -60,10 +60,10 @@ mod tests {
     #[test]
     fn each_die_moves_its_share_and_the_dies_take_turns() {
         let mut flash = DriveSpec::example().flash().clone();
-        assert!(ReadRefresh::of(&flash).is_none());
+        assert!(ReadRefresh::from_flash(&flash).is_none());
         let reads = flash.pages_per_block * 7;
         flash.translation.refresh_reads = Some(reads);
-        let mut refresh = ReadRefresh::of(&flash).unwrap();
+        let mut refresh = ReadRefresh::from_flash(&flash).unwrap();
         let dies = flash.dies() as u32;
         for die in 0..dies {
             let moved: Vec<u32> =

@@ -121,7 +121,8 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
                         let off = (seen / formula - 1.0).abs();
                         assert!(off < within, "{pcie}: {seen} for {formula} MB/s");
                     };
-                    let (written, completed) = (8.0 + header + digest, 8.0 + 12.0 + digest);
+                    let written = 8.0 + header + digest;
+                    let completed = 8.0 + 12.0 + digest;
                     held(one_way, pcie.post_time(block), written, 0.001);
                     held(one_way, pcie.fetch_time(block), completed, 0.001);
                     // Both directions carry the same amount: each has its own data and the acknowledgements of the
@@ -144,7 +145,8 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
 fn answers_go_against_the_data_alone() {
     use crate::link::formulas::{BurstPosition, CommandPhase, LinkFormulas, PhaseTime};
     let pcie = set_up(|_| ());
-    let (block, whole) = (Bytes::mebi(1), BurstPosition { first: true, last: true });
+    let block = Bytes::mebi(1);
+    let whole = BurstPosition { first: true, last: true };
     // An interval of PCIe 3.0 x4 with 128 B packets is (128 + 28) · 1.4 / 4 + 115 symbol times on four lanes, or 678.4
     // B.
     let near = |seen: Duration, bytes: u64| {

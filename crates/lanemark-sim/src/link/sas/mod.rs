@@ -361,10 +361,12 @@ mod tests {
     /// A MultiLink port carries two connections in parallel, each at the rate of one phy.
     #[test]
     fn a_wide_port_carries_more_but_no_burst_faster() {
-        let (narrow, wide) = (Sas::new(SasRate::Gen3, 1), Sas::new(SasRate::Gen3, 2));
+        let narrow = Sas::new(SasRate::Gen3, 1);
+        let wide = Sas::new(SasRate::Gen3, 2);
         let block = Bytes::kibi(128);
         assert_eq!(wide.read_data_time(block), narrow.read_data_time(block));
-        let (one, two) = (narrow.port_rate().as_megabytes(), wide.port_rate().as_megabytes());
+        let one = narrow.port_rate().as_megabytes();
+        let two = wide.port_rate().as_megabytes();
         assert!((one - 1_158.68).abs() < 0.01, "{one} MB/s");
         assert!((two - 2.0 * one).abs() < 0.01, "{two} MB/s");
     }

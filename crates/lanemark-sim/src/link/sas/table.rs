@@ -15,10 +15,8 @@ impl LinkFormulas for Sas {
                 PhaseTime { to_host: self.frame_acknowledge_time(), to_drive: self.command_time() }
             }
             CommandPhase::ToHost(bytes, place) => {
-                let response = match place.last {
-                    true => self.response_behind_data_time(),
-                    false => Duration::ZERO,
-                };
+                let response =
+                    if place.last { self.response_behind_data_time() } else { Duration::ZERO };
                 let to_host = self.read_data_time(bytes) + response;
                 PhaseTime { to_host, to_drive: self.data_acknowledge_time(bytes) }
             }

@@ -154,7 +154,8 @@ impl SataRate {
         let dwords = bytes.div_ceil(4);
         let whole = self.frame(1 + dwords);
         let Some(FrameDelay { fifo, rate }) = hold else { return whole };
-        let (on_wire, moved) = (self.dwords(dwords), Bytes(bytes.saturating_sub(fifo)) / rate);
+        let on_wire = self.dwords(dwords);
+        let moved = Bytes(bytes.saturating_sub(fifo)) / rate;
         if moved <= on_wire {
             return whole;
         }

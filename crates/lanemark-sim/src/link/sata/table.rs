@@ -39,16 +39,18 @@ impl LinkFormulas for Sata {
     /// Counts the commands of a request: the commands of maximum length, and the remainder. Data that leaves the media
     /// in small parts travels in more and shorter frames; a small FIFO delays each of these frames for a shorter time.
     fn ceiling(&self, LinkLoad { test, transfer_max, least, .. }: LinkLoad<'_>) -> BytesPerSecond {
-        let (count, rest) =
-            (test.block.get() / transfer_max.get(), test.block.get() % transfer_max.get());
+        let count = test.block.get() / transfer_max.get();
+        let rest = test.block.get() % transfer_max.get();
         let time_of_whole = |time: &dyn Fn(Bytes) -> Duration| match rest {
             0 => time(transfer_max) * count,
             rest => time(transfer_max) * count + time(Bytes(rest)),
         };
         let issue = self.issue_time();
-        let (read_end, write_end) = (self.read_completion_time(), self.completion_time());
+        let read_end = self.read_completion_time();
+        let write_end = self.completion_time();
         let read_data = |length: Bytes| {
-            let (parts, rest) = (length.get() / least.get(), length.get() % least.get());
+            let parts = length.get() / least.get();
+            let rest = length.get() % least.get();
             let one_by_one =
                 (0..parts).map(|part| self.read_data_time(least, part == 0)).sum::<Duration>();
             let rest = if rest > 0 {

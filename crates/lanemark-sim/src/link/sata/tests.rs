@@ -21,7 +21,8 @@ fn long_reads_at_3_gigabits_meet_the_published_rate() {
 #[test]
 fn a_command_that_is_not_queued_has_two_frames_less() {
     let rate = SataRate::Gen3;
-    let (queued, plain) = (queued(rate), Sata::new(rate, SataCommands::Unqueued));
+    let queued = queued(rate);
+    let plain = Sata::new(rate, SataCommands::Unqueued);
     let whole = |sata: &Sata| {
         let data = sata.read_data_time(Bytes::kibi(4), true);
         sata.issue_time() + data + sata.completion_time()
@@ -60,7 +61,8 @@ fn a_burst_costs_the_same_as_its_frames_one_by_one() {
 
 #[test]
 fn everything_takes_twice_as_long_at_half_the_rate() {
-    let (fast, slow) = (queued(SataRate::Gen3), queued(SataRate::Gen2));
+    let fast = queued(SataRate::Gen3);
+    let slow = queued(SataRate::Gen2);
     let block = Bytes::kibi(128);
     let ratio = slow.write_data_time(block, true).as_seconds()
         / fast.write_data_time(block, true).as_seconds();
@@ -146,7 +148,8 @@ fn a_held_frame_meets_its_closed_form_at_every_rate() {
             let answered = if data > on_wire { 20.0 * 40.0 / megabits } else { 0.0 };
             let frame = frame_us(rate, 1.0) + data.max(on_wire) + answered;
             for (setup, sata) in held(rate, fifo, moved) {
-                let (seen, block) = (|time: Duration| time.as_microseconds(), Bytes(8192));
+                let seen = |time: Duration| time.as_microseconds();
+                let block = Bytes(8192);
                 let reading = if setup == 1.0 { frame } else { frame + frame_us(rate, setup) };
                 let read = seen(sata.read_data_time(block, false));
                 assert!((read - reading).abs() < 1e-3, "{read} for {reading} us");

@@ -187,7 +187,8 @@ impl std::ops::Add for SymbolCounts {
 impl Usb {
     /// Creates a link at `rate` that carries storage commands over `transport`.
     pub fn new(rate: UsbRate, transport: UsbTransport) -> Self {
-        let ((bits, symbols), (all, useful)) = (rate.line_code(), rate.skip_interval());
+        let (bits, symbols) = rate.line_code();
+        let (all, useful) = rate.skip_interval();
         let picoseconds = 1e12 * (bits * all) as f64 / (symbols * useful) as f64;
         let one = picoseconds / rate.line_rate().0 as f64;
         Self { rate, transport, symbol_time: (one * f64::from(1u32 << 20)) as u64 }
@@ -222,7 +223,9 @@ impl Usb {
         let header_symbols = HEADER_PACKET + LINK_COMMANDS;
         match self.rate {
             UsbRate::High => SymbolCounts::NONE,
-            _ => SymbolCounts { forth: header_symbols, back: header_symbols },
+            UsbRate::Gen1 | UsbRate::Gen2 | UsbRate::Gen2x2 => {
+                SymbolCounts { forth: header_symbols, back: header_symbols }
+            }
         }
     }
 
@@ -231,7 +234,9 @@ impl Usb {
     fn ask_out(&self) -> SymbolCounts {
         match self.rate {
             UsbRate::High => SymbolCounts::NONE,
-            _ => SymbolCounts { forth: LINK_COMMANDS, back: HEADER_PACKET },
+            UsbRate::Gen1 | UsbRate::Gen2 | UsbRate::Gen2x2 => {
+                SymbolCounts { forth: LINK_COMMANDS, back: HEADER_PACKET }
+            }
         }
     }
 

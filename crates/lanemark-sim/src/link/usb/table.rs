@@ -26,7 +26,7 @@ impl Usb {
         let issue = self.cost(CommandPhase::Command(operation));
         match operation {
             Operation::Read => issue + self.cost(CommandPhase::ToHost(length, ALONE)),
-            _ => {
+            Operation::Write | Operation::Flush | Operation::Trim => {
                 let data = self.cost(CommandPhase::ToDrive(length, ALONE));
                 issue + data + self.cost(CommandPhase::Completion(operation))
             }
@@ -60,7 +60,8 @@ impl LinkFormulas for Usb {
     /// first is the bottleneck.
     fn ceiling(&self, LinkLoad { test, transfer_max, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let block = test.block.get();
-        let (count, rest) = (block / transfer_max.get(), block % transfer_max.get());
+        let count = block / transfer_max.get();
+        let rest = block % transfer_max.get();
         let share = test.read_share().get();
         let time = |direction: fn(PhaseTime) -> Duration| {
             let time_of = |operation| {
@@ -71,10 +72,11 @@ impl LinkFormulas for Usb {
             };
             time_of(Operation::Read) * share + time_of(Operation::Write) * (1.0 - share)
         };
-        let (up, down) = (time(|cost| cost.to_host), time(|cost| cost.to_drive));
+        let up = time(|cost| cost.to_host);
+        let down = time(|cost| cost.to_drive);
         let seconds = match self.rate {
             UsbRate::High => up + down,
-            _ => up.max(down),
+            UsbRate::Gen1 | UsbRate::Gen2 | UsbRate::Gen2x2 => up.max(down),
         };
         BytesPerSecond((block as f64 / seconds) as u64)
     }
@@ -99,7 +101,7 @@ impl LinkFormulas for Usb {
         let packet = self.data(Bytes(self.rate.data_packet())).forth;
         let request = match self.rate {
             UsbRate::High => 0,
-            _ => HEADER_PACKET + LINK_COMMANDS,
+            UsbRate::Gen1 | UsbRate::Gen2 | UsbRate::Gen2x2 => HEADER_PACKET + LINK_COMMANDS,
         };
         Some(self.time(packet + request))
     }

@@ -75,7 +75,9 @@ fn usb_2_carries_thirteen_transactions_in_a_microframe() {
         let test = Test::clone(&test).with(|asked| asked.read_share = Ratio::new(share).unwrap());
         over_link(&model, Bytes::kibi(120), &test).as_megabytes()
     };
-    let (reads, half, writes) = (mixed(1.0), mixed(0.5), mixed(0.0));
+    let reads = mixed(1.0);
+    let half = mixed(0.5);
+    let writes = mixed(0.0);
     assert!((reads - 4096.0 / 4690.0 * 60.0 * 7371.0 / 7500.0).abs() < 0.01, "{reads}");
     assert!((half - reads).abs() < 0.01 && (writes - reads).abs() < 0.01, "{half}, {writes}");
     assert_eq!(link.replay_time(), link.half_duplex_frame());
@@ -122,8 +124,8 @@ fn a_burst_costs_the_same_as_its_packets_one_by_one() {
     for rate in RATES {
         let time =
             |bytes| uasp(rate).cost(CommandPhase::ToHost(bytes, MIDDLE)).to_host.picoseconds();
-        let (burst, parts) =
-            (time(Bytes(16 * 1024 + 514)), 16 * time(Bytes(1024)) + time(Bytes(514)));
+        let burst = time(Bytes(16 * 1024 + 514));
+        let parts = 16 * time(Bytes(1024)) + time(Bytes(514));
         assert!(burst.abs_diff(parts) <= 17, "{burst} for {parts} ps");
     }
 }
@@ -141,8 +143,10 @@ fn a_bridge_is_bound_by_commands_where_they_are_short_and_by_data_where_they_are
     use crate::link::LinkModel;
     use crate::run::ceiling::over_link;
     use lanemark_schema::workload::Test;
-    let (command_time, rate) = (Duration::from_microseconds(20), BytesPerSecond(400_000_000));
-    let model = LinkModel::Bridge(Bridge { command_time, rate });
+    let model = LinkModel::Bridge(Bridge {
+        command_time: Duration::from_microseconds(20),
+        rate: BytesPerSecond(400_000_000),
+    });
     let at = |block: &str| {
         over_link(
             &model,

@@ -53,7 +53,7 @@ pub fn run_beside_watched(
             }
         }
         run.end_those_past(&completion);
-        let number = LaneTag::of(completion.tag).lane as usize;
+        let number = LaneTag::decode(completion.tag).lane as usize;
         let Some(lane) = &mut run.lanes[number] else { continue };
         completion.check_end()?;
         lane.count(&mut completion, run.storage.simulator(), run.moved);
@@ -134,7 +134,8 @@ impl<'t> ConcurrentTests<'t> {
     /// and are not counted.
     fn end(&mut self, number: usize, past: Option<&Completion>) {
         let Some(lane) = self.lanes[number].take() else { return };
-        let (test, moved) = (&self.tests[number].0, Some(self.moved));
+        let test = &self.tests[number].0;
+        let moved = Some(self.moved);
         self.samples[number] = Some(lane.end(self.spec, test, &self.storage, past, moved, None));
     }
 }

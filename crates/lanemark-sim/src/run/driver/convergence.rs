@@ -97,7 +97,7 @@ pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
             requests.load == Load::Closed && requests.mix.trim_share.is_zero()
         }
         LoadKind::Transactions(_) => true,
-        _ => false,
+        LoadKind::Database(_) | LoadKind::Trace(_) | LoadKind::PartlyStated(_) => false,
     };
     let has_disk = spec.drive_specs().any(|drive| matches!(drive.media, MediaSpec::Disk(_)));
     // Reads of a purged drive encounter more and more of the data that the test writes.
@@ -153,7 +153,6 @@ fn batch_size(first: u64) -> u64 {
 /// The batches of a run and its parts between checkpoints.
 pub(super) struct Convergence {
     requests: u64,
-    /// Number of requests in a whole batch.
     batch: u64,
     /// Number of requests in the current batch.
     in_batch: u64,
@@ -307,7 +306,7 @@ impl Convergence {
         self.check_at = self.requests * 3 / 2;
         let elapsed = now.since(self.from);
         let more = left.as_seconds() / elapsed.as_seconds();
-        let groups = BatchGroups::of(&self.batches, self.from, self.from)?;
+        let groups = BatchGroups::group(&self.batches, self.from, self.from)?;
         let half_width = rate_half_width(&groups.times, DeviationEstimate::Independent)?;
         let lasting = !groups.collects && groups.reserves_last(more);
         let known = half_width <= RATE_HALF_WIDTH && self.percentiles_suffice(latency, 1.0 + more);
@@ -324,7 +323,8 @@ impl Convergence {
     /// Returns all requests of a run that did not converge, its phases, and the precision of its rate if the rate is
     /// known; `rest` contains the requests since the last checkpoint.
     pub(super) fn whole(self, rest: Tally) -> (Tally, Vec<RatePhase>, Option<ConvergedTest>) {
-        let (phases, precision) = (self.phases(None), self.precision());
+        let phases = self.phases(None);
+        let precision = self.precision();
         (self.all(rest), phases, precision)
     }
 
@@ -335,7 +335,7 @@ impl Convergence {
         let half_width = starts.into_iter().find_map(|start| {
             let from = start.checked_sub(1).map_or(self.from, |before| self.batches[before].end);
             rate_half_width(
-                &BatchGroups::of(&self.batches, self.from, from)?.times,
+                &BatchGroups::group(&self.batches, self.from, from)?.times,
                 DeviationEstimate::Independent,
             )
         })?;
@@ -385,7 +385,7 @@ impl Convergence {
         if all <= 0.0 || left < all / 2.0 {
             return None;
         }
-        let groups = BatchGroups::of(&self.batches, self.from, from)?;
+        let groups = BatchGroups::group(&self.batches, self.from, from)?;
         let more = left / all;
         let half_width = rate_half_width(&groups.times, self.estimate())?;
         let lasting = self.is_settled(first, groups.collects, more) && groups.reserves_last(more);
@@ -414,7 +414,8 @@ impl Convergence {
                 parts.iter().for_each(|part| sum.merge(&of(&part.tally).latency));
                 sum
             };
-            let (all, later) = (merged(&self.parts[first..]), merged(&self.parts[first + 1..]));
+            let all = merged(&self.parts[first..]);
+            let later = merged(&self.parts[first + 1..]);
             percentiles_known(&all, factor) && percentiles_last(&all, &later, factor)
         };
         self.figures == RequiredFigures::Rate
@@ -428,9 +429,10 @@ impl Convergence {
     }
 
     fn estimate(&self) -> DeviationEstimate {
-        match self.turnover.is_some() || self.has_disk_buffer {
-            true => DeviationEstimate::Spectrum,
-            false => DeviationEstimate::Independent,
+        if self.turnover.is_some() || self.has_disk_buffer {
+            DeviationEstimate::Spectrum
+        } else {
+            DeviationEstimate::Independent
         }
     }
 
@@ -447,11 +449,11 @@ impl Convergence {
         }
     }
 
-    /// Returns the requests of the steady part.
     pub(super) fn steady_part(&self, candidate: &SteadyCandidate) -> SteadyPart {
         let &SteadyCandidate { first, from, .. } = candidate;
         let length = self.parts.last().map_or(Duration::ZERO, |part| part.end.since(from));
-        let (mut reads, mut writes) = (DirectionResult::new(), DirectionResult::new());
+        let mut reads = DirectionResult::new();
+        let mut writes = DirectionResult::new();
         let mut drive = DriveUse::default();
         for part in &self.parts[first..] {
             for (sum, own) in [(&mut reads, &part.tally.reads), (&mut writes, &part.tally.writes)] {
@@ -472,7 +474,8 @@ impl Convergence {
     ) -> Option<SteadyRun> {
         let &SteadyCandidate { first, from, half_width, more } = candidate;
         let now = self.parts[self.parts.len() - 1].end;
-        let (before, steady) = (from.since(self.from), now.since(from));
+        let before = from.since(self.from);
+        let steady = now.since(from);
         let weight = if keeps_all { 1.0 / (1.0 + more) } else { 0.0 };
         let earlier = match first.checked_sub(1) {
             Some(last) => self.parts[last].requests,

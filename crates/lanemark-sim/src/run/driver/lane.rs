@@ -37,7 +37,6 @@ pub(super) struct LanePosition {
     pub(super) from: Duration,
 }
 
-/// A running test.
 pub(super) struct TestLane {
     place: LanePosition,
     /// The threads of all namespaces, in the order of the namespaces, from the first namespace of the first drive.
@@ -51,7 +50,6 @@ pub(super) struct TestLane {
     open: Option<OpenLoopArrivals>,
     /// The start of the source and the start of the destination, if the test writes the data that it has read.
     copied: Option<(Bytes, Bytes)>,
-    /// Instant at which counting begins.
     counting_from: Instant,
     /// Instant at which counting must end.
     deadline: Instant,
@@ -106,7 +104,7 @@ impl TestLane {
             threads_per_target: test.threads,
             queue_depth: requests.queue_depth,
             think: requests.think,
-            open: OpenLoopArrivals::of(test, test.threads * count as u32, key, place.from),
+            open: OpenLoopArrivals::for_test(test, test.threads * count as u32, key, place.from),
             copied: requests.mix.copy_to.map(|to| (test.offset, to)),
             counting_from,
             deadline: deadline.unwrap_or(Instant::from_picoseconds(u64::MAX)),
@@ -123,7 +121,7 @@ impl TestLane {
             may_settle: false,
             beside_rounds: None,
             outcome: None,
-            series: SeriesRecorder::of(test),
+            series: SeriesRecorder::for_test(test),
             errors: RequestErrors::default(),
         }
     }
@@ -157,7 +155,7 @@ impl TestLane {
         storage: &mut Storage,
         completion: &Completion,
     ) -> Result<(), SimError> {
-        let tag = LaneTag::of(completion.tag).slot;
+        let tag = LaneTag::decode(completion.tag).slot;
         if let (Some((from, to)), Access { operation: Operation::Read, offset, length }) =
             (self.copied, completion.access)
             && completion.status == RequestStatus::Good
@@ -181,9 +179,10 @@ impl TestLane {
     ) -> Result<(), SimError> {
         let Some(open) = &mut self.open else { return Ok(()) };
         let thread = open.thread(slot);
-        let at = match self.threads[thread as usize].is_flush_next() {
-            true => open.at_once(slot, free),
-            false => open.next(slot, free),
+        let at = if self.threads[thread as usize].is_flush_next() {
+            open.at_once(slot, free)
+        } else {
+            open.next(slot, free)
         };
         self.submit(storage, at, thread, slot)
     }
@@ -409,7 +408,7 @@ impl TestLane {
         let past = past.map(|completion| (completion.tag, completion.submitted));
         let own_requests = storage.in_flight().into_iter().chain(past);
         let own_requests =
-            own_requests.filter(|(tag, _)| LaneTag::of(*tag).lane == self.place.number);
+            own_requests.filter(|(tag, _)| LaneTag::decode(*tag).lane == self.place.number);
         let ages = own_requests.filter_map(|(tag, submitted)| {
             let began = match &self.open {
                 Some(open) => open.due(tag as u32),
@@ -423,7 +422,7 @@ impl TestLane {
         {
             ages.extend(open.unsubmitted(end));
         }
-        RequestsInFlight::of(&ages, tally.longest())
+        RequestsInFlight::from_ages(&ages, tally.longest())
     }
 
     /// Returns the sample of the test, which has ended. `moved` is the amount of data that all lanes have moved, if
@@ -549,8 +548,9 @@ struct CountedRequests {
 /// Returns the accesses of a thread, counted over all namespaces. Sequential threads divide their namespace's span.
 fn stream(test: &Test, requests: &SyntheticRequests, thread: u32, key: StreamKey) -> Accesses {
     let thread_of_test = thread % test.threads;
-    match requests.is_in_order() {
-        true => Accesses::of(test, requests, StreamKey { thread: thread_of_test, ..key }),
-        false => Accesses::of(test, requests, StreamKey { thread, ..key }),
+    if requests.is_in_order() {
+        Accesses::for_thread(test, requests, StreamKey { thread: thread_of_test, ..key })
+    } else {
+        Accesses::for_thread(test, requests, StreamKey { thread, ..key })
     }
 }

@@ -117,7 +117,7 @@ pub(super) struct ScaledTest {
 
 impl ScaledTest {
     /// Returns the shortened form of `test`, or `None` if `test` is simulated unchanged.
-    pub(super) fn of(spec: &CheckedSystem, test: &CheckedTest) -> Option<Self> {
+    pub(super) fn shorten(spec: &CheckedSystem, test: &CheckedTest) -> Option<Self> {
         Self::by(time_scaling(spec, test)?, spec, test)
     }
 
@@ -216,12 +216,11 @@ fn time_scaling(spec: &SystemSpec, test: &Test) -> Option<TimeScaling> {
         None => count / REQUESTS,
     };
     let wanted = wanted.min(f64::from(FACTOR_MAX)) as u32;
-    let shortening = match test.writes() {
-        false => TimeScaling { factor: wanted, drive: DriveScale::WHOLE },
-        true => {
-            let drive = scale(spec, test, wanted)?;
-            TimeScaling { factor: drive.factor(), drive }
-        }
+    let shortening = if test.writes() {
+        let drive = scale(spec, test, wanted)?;
+        TimeScaling { factor: drive.factor(), drive }
+    } else {
+        TimeScaling { factor: wanted, drive: DriveScale::WHOLE }
     };
     (shortening.factor >= FACTOR_MIN).then_some(shortening)
 }
@@ -286,7 +285,7 @@ fn fits(drive: &DriveSpec, test: &Test, scale: DriveScale) -> bool {
 /// A drive with a separate stream of hot data keeps all superblocks: with fewer, the rate of one interval differed by
 /// 4.2%, and the cause is not known.
 fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: DriveScale) -> bool {
-    let proportion = CollectionShare::of(flash, scale);
+    let proportion = CollectionShare::for_scale(flash, scale);
     let data = drive.capacity.get() as f64 / flash.superblock().get() as f64;
     let spare = f64::from(proportion.whole) / 2.0 - data * flash.filled.get();
     let of_map = |cached: Bytes| cached.get() / u64::from(scale.factor()) / SLOT.get();
@@ -306,7 +305,7 @@ struct CollectionShare {
 }
 
 impl CollectionShare {
-    fn of(flash: &FlashSpec, scale: DriveScale) -> Self {
+    fn for_scale(flash: &FlashSpec, scale: DriveScale) -> Self {
         let fixed = fixed_halves(flash);
         let cache = 2 * flash.pseudo_slc_superblocks() as u32;
         let whole = (2 * flash.blocks_per_plane).saturating_sub(fixed + cache).max(1);
@@ -343,7 +342,8 @@ fn shrink(drive: &mut DriveSpec, scale: DriveScale) {
     if scale == DriveScale::WHOLE {
         return;
     }
-    let (buffer, proportion) = (buffer(drive, flash, scale), CollectionShare::of(flash, scale));
+    let buffer = buffer(drive, flash, scale);
+    let proportion = CollectionShare::for_scale(flash, scale);
     let slots = |bytes: Bytes| proportion.part(bytes, SLOT.get());
     drive.capacity = slots(drive.capacity);
     drive.buffer = buffer;
@@ -395,7 +395,8 @@ fn slowest(pattern: &Pattern) -> Option<f64> {
     match pattern {
         Pattern::Sequential | Pattern::Backward | Pattern::Uniform | Pattern::Shuffled => Some(1.0),
         Pattern::HotCold { hot_span, hot_share } => {
-            let (span, share) = (hot_span.get(), hot_share.get());
+            let span = hot_span.get();
+            let share = hot_share.get();
             slowest_of([[span, share], [1.0 - span, 1.0 - share]].into_iter())
         }
         Pattern::Zones { zones } => {
@@ -413,7 +414,8 @@ fn slowest(pattern: &Pattern) -> Option<f64> {
 /// writes.
 fn slowest_of(parts: impl Iterator<Item = [f64; 2]> + Clone) -> Option<f64> {
     let sum_of_parts = |index: usize| parts.clone().map(|part| part[index]).sum::<f64>();
-    let (span, share) = (sum_of_parts(0), sum_of_parts(1));
+    let span = sum_of_parts(0);
+    let share = sum_of_parts(1);
     let written = parts.filter(|part| part.iter().all(|&one| one > 0.0));
     written.map(|part| part[0] / span / (part[1] / share)).reduce(f64::max)
 }
@@ -428,11 +430,11 @@ fn shorter(test: &Test, spec: &SystemSpec, shortening: TimeScaling) -> Test {
     let part = |bytes: Bytes| match smaller {
         None => bytes,
         Some(flash) => {
-            CollectionShare::of(flash, shortening.drive).part(bytes, step).max(Bytes(step))
+            CollectionShare::for_scale(flash, shortening.drive).part(bytes, step).max(Bytes(step))
         }
     };
     let offset = if test.offset == Bytes::ZERO { Bytes::ZERO } else { part(test.offset) };
-    let interval = SeriesRecorder::of(test).map(|recorder| recorder.interval());
+    let interval = SeriesRecorder::for_test(test).map(|recorder| recorder.interval());
     // The intervals cover the test, so that their number does not grow.
     let covering =
         |interval: Duration| Duration::from_picoseconds(interval.picoseconds().div_ceil(n));

@@ -40,7 +40,7 @@ fn run(spec: &CheckedSystem, test: &CheckedTest, length: RunLength) -> Sample {
 }
 
 /// Returns the shortening of tests on a drive of `scale`.
-fn on(scale: DriveScale) -> TimeScaling {
+fn shorten_on(scale: DriveScale) -> TimeScaling {
     TimeScaling { factor: scale.factor(), drive: scale }
 }
 
@@ -48,16 +48,17 @@ const A_QUARTER_OF_THE_PAGES: DriveScale = DriveScale { pages: 4, superblocks: 1
 const A_QUARTER_OF_THE_SUPERBLOCKS: DriveScale = DriveScale { pages: 1, superblocks: 4 };
 
 /// Returns two samples of a test: of the whole test, and of the shortened test on a drive of `scale`.
-fn both(spec: SystemSpec, test: Test, scale: DriveScale) -> (Sample, Sample) {
-    let (spec, test) = (spec.checked().unwrap(), test.checked().unwrap());
-    let similar = ScaledTest::by(on(scale), &spec, &test).unwrap();
+fn run_both(spec: SystemSpec, test: Test, scale: DriveScale) -> (Sample, Sample) {
+    let spec = spec.checked().unwrap();
+    let test = test.checked().unwrap();
+    let similar = ScaledTest::by(shorten_on(scale), &spec, &test).unwrap();
     let short = run(&similar.spec, &similar.test, RunLength::Whole);
     (run(&spec, &test, RunLength::Whole), similar.enlarged(short, &test))
 }
 
 /// Returns the sample of a test on a drive with a quarter of the pages, simulated until `end`.
-fn ended(spec: &CheckedSystem, test: &CheckedTest, end: EarlyEnd) -> Sample {
-    let similar = ScaledTest::by(on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
+fn run_until(spec: &CheckedSystem, test: &CheckedTest, end: EarlyEnd) -> Sample {
+    let similar = ScaledTest::by(shorten_on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
     let LoadKind::Requests(requests) = &similar.test.asks else { panic!("no requests") };
     let key = StreamKey::from_seed(7);
     let ran = run_requests(&similar.spec, &similar.test, requests, key, end, &mut |_| true);
@@ -66,8 +67,8 @@ fn ended(spec: &CheckedSystem, test: &CheckedTest, end: EarlyEnd) -> Sample {
 
 /// Returns the sample of a test on a drive with a quarter of the pages, simulated until its state is steady.
 fn settled(spec: &CheckedSystem, test: &CheckedTest) -> Sample {
-    let similar = ScaledTest::by(on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
-    ended(spec, test, similar.end())
+    let similar = ScaledTest::by(shorten_on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
+    run_until(spec, test, similar.end())
 }
 
 #[test]
@@ -109,8 +110,9 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
         ("uniform, superblocks", fine(drive()), Pattern::Uniform),
         ("pseudo-SLC, superblocks", fine(cached), Pattern::Uniform),
     ] {
-        let (whole, short) = both(spec, writes(pattern, 240), scale);
-        let (long, brief) = (whole.series.clone().unwrap(), short.series.clone().unwrap());
+        let (whole, short) = run_both(spec, writes(pattern, 240), scale);
+        let long = whole.series.clone().unwrap();
+        let brief = short.series.clone().unwrap();
         assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
         // Each interval has the same rate and write amplification, from the first fill to the steady state. The first
         // interval includes the filling of the buffer, which does not shrink in proportion.
@@ -143,7 +145,8 @@ fn reads_shorten_the_time_and_not_the_drive() {
     if let LoadKind::Requests(requests) = &mut test.asks {
         requests.read_share = Ratio::ONE;
     }
-    let (spec, checked) = (drive().checked().unwrap(), test.clone().checked().unwrap());
+    let spec = drive().checked().unwrap();
+    let checked = test.clone().checked().unwrap();
     let hundredth = TimeScaling { factor: 100, drive: DriveScale::WHOLE };
     let similar = ScaledTest::by(hundredth, &spec, &checked).unwrap();
     assert_eq!(*similar.spec, *spec);
@@ -213,8 +216,10 @@ fn only_long_tests_with_states_that_scale_are_shortened() {
 #[test]
 fn a_test_ends_when_its_state_is_steady() {
     for pattern in [Pattern::Uniform, Pattern::Sequential] {
-        let (spec, test) = (drive().checked().unwrap(), writes(pattern, 2_400).checked().unwrap());
-        let (whole, settled) = (ended(&spec, &test, EarlyEnd::Whole), settled(&spec, &test));
+        let spec = drive().checked().unwrap();
+        let test = writes(pattern, 2_400).checked().unwrap();
+        let whole = run_until(&spec, &test, EarlyEnd::Whole);
+        let settled = settled(&spec, &test);
         let converged = settled.converged.unwrap();
         assert!(converged.simulated * 4 < converged.requests * 3 / 4, "{converged:?}");
         assert_eq!(converged.elapsed, settled.similar.unwrap().elapsed);
@@ -226,7 +231,8 @@ fn a_test_ends_when_its_state_is_steady() {
             let ratio = at(&settled) / at(&whole);
             assert!((0.95..=1.05).contains(&ratio), "p{percent}: {ratio}");
         }
-        let (long, brief) = (whole.series.unwrap(), settled.series.unwrap());
+        let long = whole.series.unwrap();
+        let brief = settled.series.unwrap();
         assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
         for index in 0..long.points.len() {
             let ratio = brief.iops(index) / long.iops(index);
@@ -297,10 +303,11 @@ fn rounds_become_steady_at_the_same_rate() {
     };
     let mut steady = drive();
     steady.first_mut().drive.flash_mut().condition = DriveCondition::Random;
-    let (whole, short) = both(steady.clone(), test.clone(), A_QUARTER_OF_THE_PAGES);
+    let (whole, short) = run_both(steady.clone(), test.clone(), A_QUARTER_OF_THE_PAGES);
     let ratio = short.iops() / whole.iops();
     assert!((0.98..=1.02).contains(&ratio), "{ratio}");
-    let (long, brief) = (whole.steady.unwrap(), short.steady.unwrap());
+    let long = whole.steady.unwrap();
+    let brief = short.steady.unwrap();
     assert_eq!(long.rule, brief.rule);
     assert_eq!(long.outcome, brief.outcome);
 }
@@ -312,11 +319,14 @@ fn rounds_end_when_their_state_is_steady() {
     let rule = RoundSettings { length: Duration::from_seconds(120), tracked: TrackedFigure::Iops };
     let test =
         Test { duration: None, interval: None, rounds: Some(rule), ..writes(Pattern::Uniform, 1) };
-    let (spec, test) = (random.checked().unwrap(), test.checked().unwrap());
-    let (whole, settled) = (ended(&spec, &test, EarlyEnd::Whole), settled(&spec, &test));
+    let spec = random.checked().unwrap();
+    let test = test.checked().unwrap();
+    let whole = run_until(&spec, &test, EarlyEnd::Whole);
+    let settled = settled(&spec, &test);
     let ratio = settled.iops() / whole.iops();
     assert!((0.985..=1.015).contains(&ratio), "{ratio}");
-    let (one, other) = (settled.steady.unwrap(), whole.steady.unwrap());
+    let one = settled.steady.unwrap();
+    let other = whole.steady.unwrap();
     assert_eq!((one.outcome, one.rule), (other.outcome, other.rule));
     assert_eq!(one.rounds.len(), 5);
     for (one, other) in one.rounds.iter().zip(&other.rounds) {
@@ -327,7 +337,8 @@ fn rounds_end_when_their_state_is_steady() {
         let ratio = amplification(one) / amplification(other);
         assert!((ratio - 1.0).abs() < 0.03, "{one:?} {other:?}");
     }
-    let (long, brief) = (whole.series.unwrap(), settled.series.unwrap());
+    let long = whole.series.unwrap();
+    let brief = settled.series.unwrap();
     assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
     let converged = settled.converged.unwrap();
     assert_eq!(converged.elapsed, one.rule.length * 5);
@@ -375,9 +386,9 @@ fn a_drive_with_too_small_a_map_cache_keeps_its_superblocks() {
 
 #[test]
 fn a_sample_without_a_steady_part_describes_as_many_times_its_length() {
-    let (spec, test) =
-        (drive().checked().unwrap(), writes(Pattern::Uniform, 240).checked().unwrap());
-    let similar = ScaledTest::by(on(A_QUARTER_OF_THE_PAGES), &spec, &test).unwrap();
+    let spec = drive().checked().unwrap();
+    let test = writes(Pattern::Uniform, 240).checked().unwrap();
+    let similar = ScaledTest::by(shorten_on(A_QUARTER_OF_THE_PAGES), &spec, &test).unwrap();
     let short = Sample { elapsed: Duration::from_seconds(3), ..Sample::empty() };
     let run = similar.enlarged(short, &test).similar.unwrap();
     assert_eq!((run.elapsed, run.factor), (Duration::from_seconds(12), 4));

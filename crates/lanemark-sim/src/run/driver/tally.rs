@@ -111,11 +111,9 @@ impl Tally {
     }
 }
 
-/// The rounds of a test.
 pub(super) struct RoundsRun {
     rule: RoundSettings,
     state: SteadyState,
-    /// The end of the current round.
     end: Instant,
     /// The last rounds, up to the size of the window.
     window: VecDeque<Tally>,
@@ -204,8 +202,8 @@ impl RoundsRun {
     /// ended, the tally is `rest` and the length is zero.
     pub(super) fn finish(self, rest: Tally) -> (Tally, Duration, Duration, SteadyState) {
         let length = self.rule.length;
-        let (elapsed, all) =
-            (length * self.window.len() as u64, length * self.state.rounds.len() as u64);
+        let elapsed = length * self.window.len() as u64;
+        let all = length * self.state.rounds.len() as u64;
         let tally = self.window.into_iter().reduce(|sum, round| sum.and_then(&round));
         (tally.unwrap_or(rest), elapsed, all, self.state)
     }

@@ -79,7 +79,6 @@ enum PendingIo {
     PageWrite,
     /// The log is written; the number is the sequence number of the write.
     LogWrite(u64),
-    /// The log write with this number is flushed.
     LogFlush(u64),
 }
 
@@ -198,7 +197,7 @@ impl<'t> TransactionRun<'t> {
         Self {
             test,
             load,
-            storage: Storage::new(spec, PriorContent::of(test), key),
+            storage: Storage::new(spec, PriorContent::for_test(test), key),
             waits: Slab::new(),
             metering: EnergyMetering::new(spec, counting_from, Some(deadline)),
             events: EventQueue::with_capacity(test.threads as usize),
@@ -226,7 +225,7 @@ impl<'t> TransactionRun<'t> {
             response: LatencyHistogram::new(),
             log_writes: 0,
             committed: 0,
-            series: SeriesRecorder::of(test),
+            series: SeriesRecorder::for_test(test),
             errors: RequestErrors::default(),
         }
     }
@@ -289,7 +288,8 @@ impl<'t> TransactionRun<'t> {
 
     /// Returns a Poisson-distributed number with this mean: counts exponential times until their sum exceeds 1.
     fn number(&mut self, mean: f64) -> u32 {
-        let (mut count, mut time) = (0, 0.0);
+        let mut count = 0;
+        let mut time = 0.0;
         loop {
             time += self.rng.exponential();
             if time > mean {
@@ -398,7 +398,7 @@ impl<'t> TransactionRun<'t> {
 
     fn on_completion(&mut self, completion: &Completion) -> Result<(), SimError> {
         let now = completion.completed;
-        let handle = WaitHandle::of(completion.tag as u32);
+        let handle = WaitHandle::from_number(completion.tag as u32);
         let wait = self.waits[handle];
         self.waits.free(handle);
         match wait {

@@ -33,7 +33,6 @@ const WRAP_ALIGNMENT: u64 = 4096;
 /// An instant later than all events.
 const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 
-/// A running replay.
 pub(super) struct RunningReplay {
     storage: Storage,
     plan: ReplaySettings,
@@ -326,8 +325,14 @@ impl RunningReplay {
 
 /// Returns a hop for the wait of requests that arrived before there was room to submit them.
 fn not_yet_submitted(wait_ns: f64) -> HopUse {
-    let (id, name) = (HopId::Unsubmitted, "not yet submitted".to_owned());
-    HopUse { id, name, utilisation: 0.0, ceiling: None, wait_ns, service_ns: 0.0 }
+    HopUse {
+        id: HopId::Unsubmitted,
+        name: "not yet submitted".to_owned(),
+        utilisation: 0.0,
+        ceiling: None,
+        wait_ns,
+        service_ns: 0.0,
+    }
 }
 
 /// Returns `offset` wrapped into a drive of `capacity` so that `length` fits. Alignment up to 4 KiB is preserved.

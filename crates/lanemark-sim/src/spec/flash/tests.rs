@@ -8,7 +8,7 @@ fn ps(picoseconds: u64) -> Duration {
 }
 
 fn of_each(times: PageTimes) -> Vec<u64> {
-    (0..u32::from(times.kinds)).map(|page| times.of(page).picoseconds()).collect()
+    (0..u32::from(times.kinds)).map(|page| times.page_time(page).picoseconds()).collect()
 }
 
 #[test]

@@ -29,7 +29,7 @@ struct Slot {
 }
 
 impl Slot {
-    fn of(number: u64, data: bool) -> Self {
+    fn with_data(number: u64, data: bool) -> Self {
         Self {
             history: vec![Version { number, data }],
             acknowledged: number,
@@ -57,7 +57,6 @@ struct Cell {
     stored: bool,
 }
 
-/// A command of the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum HostCommand {
     /// The first slot, the slot after the last, and the slot at which the data is split into two bursts.
@@ -128,7 +127,7 @@ impl Bench {
         };
         for slot in 0..drive.capacity.get() / SLOT.get() {
             let place = bench.medium.translation.locate(slot, slot + 1).place;
-            bench.slots.push(Slot::of(0, place.is_some()));
+            bench.slots.push(Slot::with_data(0, place.is_some()));
             if let Some(place) = place {
                 bench.cells.insert(place, Cell { slot, number: 0, stored: true });
             }
@@ -182,16 +181,19 @@ impl Bench {
     pub(super) fn submit(&mut self, host_command: HostCommand) {
         let command = self.commands;
         self.commands += 1;
-        self.medium.takes(1);
+        self.medium.note_commands(1);
         let pages = match host_command {
             HostCommand::Flush => 0,
             HostCommand::Write(first, end, _)
             | HostCommand::Read(first, end)
             | HostCommand::Trim(first, end) => {
-                let (offset, length) = (SLOT * first, SLOT * (end - first));
+                let offset = SLOT * first;
+                let length = SLOT * (end - first);
                 let changes = !matches!(host_command, HostCommand::Read(..));
-                let (handle, events) = (Handle::of(command), &mut self.events);
-                self.medium.look_up(self.now, handle, offset, length, changes, events).from_media
+                let handle = Handle::from_number(command);
+                self.medium
+                    .look_up(self.now, handle, offset, length, changes, &mut self.events)
+                    .from_media
             }
         };
         if pages > 0 {
@@ -202,7 +204,7 @@ impl Bench {
     }
 
     fn start(&mut self, command: u32, host_command: HostCommand) {
-        let handle = Handle::of(command);
+        let handle = Handle::from_number(command);
         self.open.remove(&command);
         match host_command {
             HostCommand::Write(first, end, middle) => {
@@ -224,10 +226,13 @@ impl Bench {
                             versions.push((slot, number));
                         }
                     }
-                    let (offset, length) = (SLOT * first, SLOT * length);
-                    let burst = WriteBurst { command: handle, offset, length, last };
-                    let (events, outcomes) = (&mut self.events, &mut self.outcomes);
-                    self.medium.write(self.now, burst, events, outcomes);
+                    let burst = WriteBurst {
+                        command: handle,
+                        offset: SLOT * first,
+                        length: SLOT * length,
+                        last,
+                    };
+                    self.medium.write(self.now, burst, &mut self.events, &mut self.outcomes);
                     self.is_not_ahead(first, end);
                     self.settle();
                 }
@@ -240,7 +245,8 @@ impl Bench {
                     };
                     assert_eq!(found, self.slots[slot as usize].content(), "stale slot {slot}");
                 }
-                let (offset, length) = (SLOT * first, SLOT * (end - first));
+                let offset = SLOT * first;
+                let length = SLOT * (end - first);
                 let bursts = self.medium.read(self.now, handle, offset, length, &mut self.events);
                 self.open.insert(command, Open::Read(bursts, length.get()));
                 self.look_ahead();
@@ -266,8 +272,7 @@ impl Bench {
             HostCommand::Flush => {
                 let promised = self.slots.iter().map(|slot| slot.acknowledged).collect();
                 self.open.insert(command, Open::Flush(promised));
-                let (events, outcomes) = (&mut self.events, &mut self.outcomes);
-                self.medium.flush(self.now, handle, events, outcomes);
+                self.medium.flush(self.now, handle, &mut self.events, &mut self.outcomes);
                 self.settle();
             }
         }
@@ -386,7 +391,7 @@ impl Bench {
     }
 
     fn completed(&mut self) {
-        if let Some(at) = self.medium.gives(self.now) {
+        if let Some(at) = self.medium.note_answered(self.now) {
             self.events.schedule(at, Event::Idle(DRIVE));
         }
     }
@@ -398,8 +403,7 @@ impl Bench {
         match event {
             Event::Media(_, handle) => {
                 let task = self.medium.flash.operations[handle].task;
-                let (events, outcomes) = (&mut self.events, &mut self.outcomes);
-                let outcome = self.medium.step(now, handle, events, outcomes);
+                let outcome = self.medium.step(now, handle, &mut self.events, &mut self.outcomes);
                 if let (Some(_), DieTask::Program { unit, .. }) = (&outcome, task) {
                     let size = self.medium.translation.slots_per_unit();
                     let places = unit * size..(unit + 1) * size;
@@ -446,7 +450,9 @@ impl Bench {
         PowerCutData { lost, held }: PowerCutData,
     ) -> Vec<Option<u64>> {
         let mut found = Vec::new();
-        let (mut certain, mut possible, mut waits) = (0, 0, 0);
+        let mut certain = 0;
+        let mut possible = 0;
+        let mut waits = 0;
         for (number, slot) in (0..).zip(&self.slots) {
             let place = cut.translation.locate(number, number + 1).place;
             let mut content = place.map(|place| {
@@ -473,10 +479,7 @@ impl Bench {
             );
             let latest = slot.latest();
             if latest.data && content != slot.content() {
-                match slot.acknowledged >= latest.number {
-                    true => certain += 1,
-                    false => possible += 1,
-                }
+                if slot.acknowledged >= latest.number { certain += 1 } else { possible += 1 }
             }
             found.push(content);
         }
@@ -506,7 +509,7 @@ impl Bench {
         for (slot, content) in self.slots.iter_mut().zip(found) {
             let unmapped = std::mem::take(&mut slot.unmapped);
             self.number += 1;
-            *slot = Slot::of(content.unwrap_or(self.number), content.is_some());
+            *slot = Slot::with_data(content.unwrap_or(self.number), content.is_some());
             if self.protected {
                 slot.unmapped = unmapped;
             }

@@ -20,7 +20,6 @@ pub(crate) struct MovedSlots {
     pub slots: u32,
 }
 
-/// The outcome of a step of collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CollectionStep {
     /// A unit must be programmed after its moved data has been read.
@@ -41,7 +40,8 @@ impl Translation {
             return false;
         }
         let Some(victim) = self.choose_victim(false) else { return false };
-        let (size, valid) = (f64::from(self.slots_per_superblock), f64::from(victim.valid));
+        let size = f64::from(self.slots_per_superblock);
+        let valid = f64::from(victim.valid);
         // A fully valid victim is moved because of wear and frees no space, so its move is not urgent.
         let pace = if valid < size { valid / (size - valid) } else { 1.0 };
         let behind = 1.0 + f64::from(least - ready - 1) / f64::from(least);
@@ -188,9 +188,10 @@ impl Translation {
                 Some(source) if source.unit == unit => source.slots += 1,
                 _ => sources.push(MovedSlots { unit, slots: 1 }),
             }
-            match folded {
-                true => self.written.folded += 1,
-                false => self.written.moved += 1,
+            if folded {
+                self.written.folded += 1;
+            } else {
+                self.written.moved += 1;
             }
             if let Some(filled) = self.record_placement(stream, slot, place) {
                 return (Some(filled), next);

@@ -79,7 +79,8 @@ fn every_fourth_victim_may_be_chosen_for_its_wear() {
     all.erased_now(N(1));
     all.get_mut(N(1)).state = SuperblockState::Closed;
     let chosen: Vec<_> = (0..8).map(|_| all.choose_victim(&spec, 10)).collect();
-    let (worn, gains) = (Some(N(2)), Some(N(1)));
+    let worn = Some(N(2));
+    let gains = Some(N(1));
     assert_eq!(chosen, [gains, gains, gains, worn, gains, gains, gains, worn]);
     all.get_mut(N(2)).cycles = 1;
     assert_eq!(
@@ -223,7 +224,8 @@ fn the_host_pays_for_a_victim_at_the_pace_that_keeps_erased_flash_where_it_is() 
         (&[WriteStream::Host, WriteStream::Hot, WriteStream::Moved][..], 1.5),
     ] {
         let mut translation = opened(streams);
-        let (unit, size) = (translation.slots_per_unit, translation.slots_per_superblock);
+        let unit = translation.slots_per_unit;
+        let size = translation.slots_per_superblock;
         let victim = translation.superblocks.victim(&translation.spec, size).unwrap();
         let valid = f64::from(translation.superblocks.get(victim).valid);
         let pace = valid / (f64::from(size) - valid) * behind;
@@ -417,7 +419,8 @@ fn a_full_unit_keeps_its_superblock_from_collection_until_it_is_stored() {
 fn an_idle_drive_does_not_work_for_less_than_a_unit() {
     let mut translation = steady(4);
     translation.spec.erased_idle = u32::MAX;
-    let (size, unit) = (translation.slots_per_superblock, translation.slots_per_unit());
+    let size = translation.slots_per_superblock;
+    let unit = translation.slots_per_unit();
     for (valid, works) in [(size, false), (size - unit + 1, false), (size - unit, true), (0, true)]
     {
         for index in 0..translation.superblocks.len() {

@@ -66,7 +66,8 @@ impl CachedLayout {
         size: u32,
         kept: u64,
     ) -> Self {
-        let (own, growth) = (flash.pseudo_slc_superblocks(), flash.pseudo_slc_growth());
+        let own = flash.pseudo_slc_superblocks();
+        let growth = flash.pseudo_slc_growth();
         let is_emptied = flash.translation.pseudo_slc.is_some_and(|cache| cache.emptied_when_idle);
         let lent = if is_emptied { 0 } else { growth };
         if each == 0 || own + lent == 0 {
@@ -98,7 +99,7 @@ impl CachedLayout {
     }
 
     /// Returns the first slot and the number of slots of superblock `index`, if superblocks have `size` slots.
-    fn of(self, index: u32, size: u32) -> (u32, u32) {
+    fn locate_superblock(self, index: u32, size: u32) -> (u32, u32) {
         match index.checked_sub(self.superblocks) {
             None => (index * self.each, self.each),
             Some(behind) => (self.slots() + behind * size, size),
@@ -126,7 +127,7 @@ impl InitialLayout {
         match self {
             Self::InOrder { slots, cached } => {
                 let size = cached.size.max(1);
-                let (first, room) = cached.of(place / size, size);
+                let (first, room) = cached.locate_superblock(place / size, size);
                 let slot = first + place % size;
                 if place % size < room && slot < *slots { slot } else { EMPTY }
             }
@@ -146,7 +147,7 @@ impl InitialLayout {
         let first = index as u32 * size;
         match self {
             Self::InOrder { slots, cached } => {
-                let (begin, room) = cached.of(index as u32, size);
+                let (begin, room) = cached.locate_superblock(index as u32, size);
                 let held = slots.saturating_sub(begin).min(room);
                 let found = found.iter_mut().zip(within..held.max(within));
                 found.map(|(found, at)| *found = (first + at, begin + at)).count()
@@ -161,12 +162,11 @@ impl InitialLayout {
             Self::InOrder { slots, cached } => {
                 let index = index as u64;
                 let cached_blocks = u64::from(cached.superblocks);
-                let (before, room) = match index < cached_blocks {
-                    true => (index * u64::from(cached.each), cached.each),
-                    false => {
-                        let behind = (index - cached_blocks) * u64::from(size);
-                        (u64::from(cached.slots()) + behind, size)
-                    }
+                let (before, room) = if index < cached_blocks {
+                    (index * u64::from(cached.each), cached.each)
+                } else {
+                    let behind = (index - cached_blocks) * u64::from(size);
+                    (u64::from(cached.slots()) + behind, size)
                 };
                 u64::from(*slots).saturating_sub(before).min(room.into()) as u32
             }
@@ -264,14 +264,16 @@ impl SteadyRandomLayout {
         while self.starts[superblock + 1] <= rank {
             superblock += 1;
         }
-        let (start, end) = (self.starts[superblock], self.starts[superblock + 1]);
+        let start = self.starts[superblock];
+        let end = self.starts[superblock + 1];
         let within = u64::from(rank - start) * u64::from(self.size) / u64::from(end - start);
         superblock as u32 * self.size + within as u32
     }
 
     fn valid_slots(&self, superblock: usize, within: u32, found: &mut [(u32, u32)]) -> usize {
         let Some(&[start, end]) = self.starts.get(superblock..superblock + 2) else { return 0 };
-        let (count, size) = (u64::from(end - start), u64::from(self.size));
+        let count = u64::from(end - start);
+        let size = u64::from(self.size);
         let nth = (u64::from(within) * count).div_ceil(size);
         let first = superblock as u32 * self.size;
         let found = found.iter_mut().zip(nth..count);
@@ -285,9 +287,11 @@ impl SteadyRandomLayout {
 
     #[cfg(test)]
     fn slot(&self, place: u32) -> u32 {
-        let (superblock, within) = ((place / self.size) as usize, place % self.size);
+        let superblock = (place / self.size) as usize;
+        let within = place % self.size;
         let Some(&[start, end]) = self.starts.get(superblock..superblock + 2) else { return EMPTY };
-        let (count, size) = (u64::from(end - start), u64::from(self.size));
+        let count = u64::from(end - start);
+        let size = u64::from(self.size);
         let nth = (u64::from(within) * count).div_ceil(size);
         if nth >= count || nth * size / count != u64::from(within) {
             return EMPTY;

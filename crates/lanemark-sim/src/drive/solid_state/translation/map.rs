@@ -173,7 +173,8 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_map(changes in proptest::collection::vec((0u32..5000, 0u32..1000), 0..4000), step in 1u32..64) {
-            let (mut overrides, mut expected) = (ScatteredSlots::new(), BTreeMap::new());
+            let mut overrides = ScatteredSlots::new();
+            let mut expected = BTreeMap::new();
             for (slot, place) in changes {
                 let slot = slot.wrapping_mul(step);
                 prop_assert_eq!(overrides.set(slot, place), expected.insert(slot, place));

@@ -163,12 +163,12 @@ impl Translation {
                 let cache_superblocks = flash.pseudo_slc_superblocks();
                 let reserved_superblocks = (u64::from(spec.erased_min) + STREAMS as u64)
                     .max(reserve.saturating_sub(cache_superblocks));
-                let (each, size) = (pseudo_slc_each, slots_per_superblock);
-                let cached = match content.is_just_written {
-                    true => {
-                        CachedLayout::of_written(flash, slots, each, size, reserved_superblocks)
-                    }
-                    false => CachedLayout::none(size),
+                let each = pseudo_slc_each;
+                let size = slots_per_superblock;
+                let cached = if content.is_just_written {
+                    CachedLayout::of_written(flash, slots, each, size, reserved_superblocks)
+                } else {
+                    CachedLayout::none(size)
                 };
                 InitialLayout::InOrder { slots, cached }
             }
@@ -345,7 +345,8 @@ impl Translation {
     /// Returns whether the pseudo-SLC cache may take another superblock, dedicated or lent. Only the host's free space
     /// is lent: erased superblocks beyond the reserve of a full drive and beyond the needs of collection.
     fn has_room_in_pseudo_slc(&self) -> bool {
-        let (used, kept) = (self.pseudo_slc_used, self.pseudo_slc_kept);
+        let used = self.pseudo_slc_used;
+        let kept = self.pseudo_slc_kept;
         let needed = self.reserve.saturating_sub(kept).max(self.spec.erased_min as usize + STREAMS);
         used < kept || used < self.pseudo_slc_max && self.superblocks.erased() > needed
     }
@@ -366,12 +367,14 @@ impl Translation {
         let pseudo_slc = stream == WriteStream::PseudoSlc;
         let worn = self.spec.wear_gap.is_some() && stream == WriteStream::Moved;
         let hot = matches!(stream, WriteStream::Hot | WriteStream::MovedHot);
-        let (settled, moved) = (stream == WriteStream::Moved, stream.is_moved());
-        let purpose = SuperblockPurpose { pseudo_slc, hot, settled, moved, worn };
-        let size = match pseudo_slc {
-            true => self.pseudo_slc_each,
-            false => self.slots_per_superblock,
+        let purpose = SuperblockPurpose {
+            pseudo_slc,
+            hot,
+            settled: stream == WriteStream::Moved,
+            moved: stream.is_moved(),
+            worn,
         };
+        let size = if pseudo_slc { self.pseudo_slc_each } else { self.slots_per_superblock };
         let host = self.written.host;
         let Some(superblock) = self.superblocks.open(purpose, size, host) else { return false };
         self.pseudo_slc_used += usize::from(pseudo_slc);
@@ -408,7 +411,8 @@ impl Translation {
         previous: u32,
     ) -> Option<FullUnit> {
         let frontier = self.frontiers[stream as usize].as_mut()?;
-        let (place, superblock) = (frontier.next, frontier.superblock);
+        let place = frontier.next;
+        let superblock = frontier.superblock;
         #[cfg(test)]
         self.placements.push(SlotPlacement {
             slot,
@@ -473,8 +477,8 @@ impl Translation {
         }
         let unit = frontier.next / slots_per_unit;
         frontier.next += rest;
-        let (superblock, ended) = (frontier.superblock, frontier.next == frontier.end);
-        let slots = &mut self.superblocks.get_mut(superblock).slots;
+        let ended = frontier.next == frontier.end;
+        let slots = &mut self.superblocks.get_mut(frontier.superblock).slots;
         (0..rest).for_each(|_| slots.push(EMPTY));
         self.written.padded += u64::from(rest);
         let filled = self.fill(stream, unit);
@@ -502,7 +506,11 @@ impl Translation {
                 SuperblockState::Emptied if from.unstored == 0 => self.release(index),
                 // The slot list of this superblock is no longer read.
                 SuperblockState::Closed if from.valid == 0 => from.slots = SlotList::default(),
-                _ => {}
+                SuperblockState::Erased
+                | SuperblockState::Open
+                | SuperblockState::Closed
+                | SuperblockState::Emptied
+                | SuperblockState::Erasing => {}
             }
         }
         self.recycle(previous);

@@ -14,7 +14,6 @@ use super::layout::EMPTY;
 use super::map::ScatteredSlots;
 use super::slot_list::advance;
 
-/// Number of logical slots in a chunk.
 const CHUNK: u32 = 16;
 /// Number of chunks in a page of the table of chunks, which is 256 MiB of the drive.
 const PAGE: usize = 4096;
@@ -202,7 +201,8 @@ mod tests {
             changes in proptest::collection::vec((0u32..600, 0u32..100_000, 1u32..80, 0u32..4), 0..200),
             step in 1u32..4,
         ) {
-            let (mut overrides, mut expected) = (MapOverrides::new(), BTreeMap::new());
+            let mut overrides = MapOverrides::new();
+            let mut expected = BTreeMap::new();
             for (first, place, count, kind) in changes {
                 // Aligned runs are frequent, so that chunks are completed and overwritten.
                 let first = if kind == 0 { first } else { first / CHUNK * CHUNK };

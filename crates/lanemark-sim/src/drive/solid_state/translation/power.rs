@@ -117,7 +117,8 @@ impl Translation {
     /// Returns the flash slot that contains the last stored content of the logical slot at `place`, and whether the
     /// host has written the logical slot since.
     fn former(&self, place: u32) -> (u32, bool) {
-        let (mut place, mut written) = (place, false);
+        let mut place = place;
+        let mut written = false;
         while place != EMPTY
             && let Some(unit) = self.unstored.get(place / self.slots_per_unit)
         {

@@ -45,7 +45,8 @@ fn hot_data_that_was_only_moved_is_not_lost() {
 fn a_superblock_of_moved_hot_data_continues_its_stream() {
     let (mut machine, _, first) = hot_data_moved();
     let translation = &mut machine.translation;
-    let (target, size) = (translation.superblock_of(first), translation.slots_per_superblock);
+    let target = translation.superblock_of(first);
+    let size = translation.slots_per_superblock;
     translation.note_unit_stored(first / 8);
     for slots in (16..=size).step_by(8) {
         let CollectionStep::Filled(filled) = translation.relocate(false, &mut Vec::new()) else {
@@ -71,7 +72,8 @@ fn data_that_was_moved_before_it_was_stored_is_lost() {
     let translation = &mut machine.translation;
     assert!(translation.open(WriteStream::Host));
     let superblock = translation.frontiers[WriteStream::Host as usize].as_ref().unwrap().superblock;
-    let (found, size) = (translation.place_of(0), translation.slots_per_superblock);
+    let found = translation.place_of(0);
+    let size = translation.slots_per_superblock;
     for slot in 0..size {
         let filled = translation.append(WriteStream::Host, u64::from(slot));
         // All units except the first are stored.

@@ -11,7 +11,8 @@ impl Translation {
     /// reader continues at the first slot.
     pub(crate) fn data_before_boundary(&self, slot: u64) -> Option<u64> {
         let InitialLayout::InOrder { slots, cached } = &self.layout else { return None };
-        let (cached, slots) = (u64::from(cached.slots()), u64::from(*slots));
+        let cached = u64::from(cached.slots());
+        let slots = u64::from(*slots);
         if cached == 0 || cached >= slots {
             return None;
         }
@@ -28,7 +29,8 @@ impl Translation {
         };
         let erased = self.superblocks.erased() + self.superblocks.coming;
         let least = self.spec.erased_min as usize;
-        let (used, kept) = (self.pseudo_slc_used, self.pseudo_slc_kept);
+        let used = self.pseudo_slc_used;
+        let kept = self.pseudo_slc_kept;
         let lent = self.reserve.saturating_sub(kept).max(least + STREAMS);
         let own_free_slots = kept.saturating_sub(used);
         let cache = match self.pseudo_slc_max {

@@ -24,7 +24,6 @@ struct ListedRun {
     slot: u32,
 }
 
-/// A list of logical slots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SlotList {
     length: u32,
@@ -73,7 +72,6 @@ impl SlotList {
         }
     }
 
-    /// Returns the slot at an index.
     pub(crate) fn get(&self, at: u32) -> Option<u32> {
         let mut found = [(0, EMPTY)];
         (self.find(at, 0, &mut found) > 0).then_some(found[0].1)
@@ -120,7 +118,8 @@ mod tests {
         fn it_is_a_list(
             runs in proptest::collection::vec((0u32..5000, 1u32..9), 0..300), cut in 0u32..2000, most in 1u32..9,
         ) {
-            let (mut list, mut expected) = (SlotList::new(1000), Vec::new());
+            let mut list = SlotList::new(1000);
+            let mut expected = Vec::new();
             for (turn, (slot, count)) in runs.into_iter().enumerate() {
                 let slot = if slot % 7 == 0 { EMPTY } else { slot };
                 for at in 0..count.min(most) {
@@ -146,7 +145,8 @@ mod tests {
 
     #[test]
     fn memory_follows_the_number_of_runs() {
-        let (mut in_order, mut scattered) = (SlotList::new(1 << 20), SlotList::new(1 << 20));
+        let mut in_order = SlotList::new(1 << 20);
+        let mut scattered = SlotList::new(1 << 20);
         for slot in 0..1 << 20 {
             in_order.push(slot);
             scattered.push(slot * 7);

@@ -15,7 +15,6 @@ pub(crate) enum WriteStream {
     PseudoSlc,
 }
 
-/// Number of write streams.
 pub(super) const STREAMS: usize = 5;
 
 impl WriteStream {

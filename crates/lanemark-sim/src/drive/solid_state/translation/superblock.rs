@@ -9,7 +9,6 @@ use super::slot_list::SlotList;
 use crate::engine::number::SuperblockNumber;
 use crate::spec::{CollectionPolicy, TranslationSpec};
 
-/// The state of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SuperblockState {
     /// Erased: the superblock can be filled.
@@ -24,7 +23,6 @@ pub(crate) enum SuperblockState {
     Erasing,
 }
 
-/// A superblock.
 #[derive(Clone, Debug)]
 pub(crate) struct Superblock {
     /// State of the superblock.
@@ -70,7 +68,6 @@ pub(crate) struct SuperblockPurpose {
     pub(crate) worn: bool,
 }
 
-/// All superblocks of a drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Superblocks {
     all: Vec<Superblock>,

@@ -62,7 +62,6 @@ impl Machine {
         }
     }
 
-    /// Ends one program.
     fn end_one(&mut self) {
         if let Some(unit) = self.under_way.pop_front() {
             self.translation.note_unit_stored(unit);
@@ -124,12 +123,11 @@ impl Machine {
                 let shared = slot_at.insert(place, slot);
                 assert_eq!(shared, None, "slot {slot} shares place {place}");
                 let superblock = translation.superblocks.get(translation.superblock_of(place));
-                let kept = match superblock.as_found {
-                    true => translation.layout.slot(place),
-                    false => {
-                        let slots = &superblock.slots;
-                        slots.get(place % translation.slots_per_superblock).unwrap()
-                    }
+                let kept = if superblock.as_found {
+                    translation.layout.slot(place)
+                } else {
+                    let slots = &superblock.slots;
+                    slots.get(place % translation.slots_per_superblock).unwrap()
                 };
                 assert_eq!(kept, slot, "the superblock knows whose place {place} is");
                 assert!(
@@ -315,7 +313,8 @@ fn theory(drive: &DriveSpec) -> f64 {
 fn random_writes_amplify_as_the_theory_of_greedy_collection_says() {
     for spare in [22, 32, 56] {
         let drive = drive(200, spare, |flash| flash.pages_per_block = 128);
-        let (seen, expected) = (amplification(&drive, 4), theory(&drive));
+        let seen = amplification(&drive, 4);
+        let expected = theory(&drive);
         assert!((seen / expected - 1.0).abs() < 0.05, "{spare} spare: {seen:.3} for {expected:.3}");
     }
 }
@@ -330,7 +329,8 @@ fn the_steady_state_is_steady_from_the_first_write() {
             });
             amplification(&drive, rounds)
         };
-        let (model, run) = (at(DriveCondition::Random, 0), at(DriveCondition::Sequential, 5));
+        let model = at(DriveCondition::Random, 0);
+        let run = at(DriveCondition::Sequential, 5);
         assert!(
             (model / run - 1.0).abs() < 0.05,
             "{spare} spare: {model:.3} at once, {run:.3} after a while"
@@ -426,7 +426,8 @@ fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
         let written = machine.translation.written();
         (written.host + written.moved) as f64 / written.host as f64
     };
-    let (random, half) = (amplified(0.0), amplified(0.5));
+    let random = amplified(0.0);
+    let half = amplified(0.5);
     assert!(
         random > 3.0 && half < 1.4,
         "{random:.2} for random data, {half:.2} for data that halves"
@@ -437,7 +438,8 @@ fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
 /// fixed part.
 #[test]
 fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
-    let (each, data) = (2.0 / 3.0, 100u32);
+    let each = 2.0 / 3.0;
+    let data = 100u32;
     let cached = |change: &dyn Fn(&mut FlashSpec), content: Bytes| {
         let drive = drive(data + 40, 40, |flash| {
             flash.technology = Technology::Tlc;
@@ -504,6 +506,7 @@ fn an_idle_drive_has_emptied_the_growth_of_its_cache() {
         let content = PriorContent { is_just_written: true, ..PriorContent::from(Bytes::mebi(60)) };
         Translation::new(&drive, content).pseudo_slc_used
     };
-    let (kept, all) = (cached(true), cached(false));
+    let kept = cached(true);
+    let all = cached(false);
     assert!(kept < all && (4..=5).contains(&kept) && all > 20, "{kept} of {all} superblocks");
 }

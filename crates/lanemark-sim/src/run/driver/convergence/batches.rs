@@ -26,7 +26,7 @@ pub(super) struct BatchGroups {
 impl BatchGroups {
     /// Returns all batches that end after `from`, in groups of nearly equal size, if there are enough batches for all
     /// groups. The first of all `batches` begins at `start`.
-    pub(super) fn of(batches: &[Batch], start: Instant, from: Instant) -> Option<Self> {
+    pub(super) fn group(batches: &[Batch], start: Instant, from: Instant) -> Option<Self> {
         let since = batches.partition_point(|batch| batch.end <= from);
         let count = batches.len() - since;
         if count < GROUPS {
@@ -61,13 +61,15 @@ impl BatchGroups {
 pub(super) fn reserve_lasts(left: &[f64], more: f64) -> bool {
     let (first, second) = left.split_at(left.len() / 2);
     let consumed = mean_of(first) - mean_of(second);
-    let (one, other) = (deviation(first), deviation(second));
+    let one = deviation(first);
+    let other = deviation(second);
     let error = ((one * one + other * other) / second.len() as f64).sqrt();
     if consumed <= 3.0 * error {
         return true;
     }
     let of_half = |half: &[f64]| half[0] - half[half.len() - 1];
-    let (one, other) = (of_half(first), of_half(second));
+    let one = of_half(first);
+    let other = of_half(second);
     let is_steady = (one - other).abs() <= STEADY_USE * one.max(other);
     // The means of the halves differ by half of the total use.
     is_steady && left[left.len() - 1] > 2.0 * consumed * more * 1.05

@@ -106,7 +106,13 @@ impl Convergence {
             let amount_left = |batch: &Batch| batch.reserves[number].1 as f64;
             let share = match reserve {
                 Reserve::OperationCredits | Reserve::ThroughputCredits => CREDITS_USED_UP,
-                _ => USED_UP,
+                Reserve::AdapterCache
+                | Reserve::WriteBuffer
+                | Reserve::PseudoSlc
+                | Reserve::PseudoSlcBoundary
+                | Reserve::ErasedFlash
+                | Reserve::DriveMap
+                | Reserve::HostMap => USED_UP,
             };
             let end =
                 self.batches.iter().position(|batch| amount_left(batch) <= share * first as f64)?;
@@ -118,7 +124,8 @@ impl Convergence {
 /// Returns whether two consecutive parts of a run of `all` seconds belong to one phase.
 fn is_one_phase(before: &PhaseSegment, after: &PhaseSegment, all: f64) -> bool {
     let is_short = before.seconds.min(after.seconds) < SHORTEST * all;
-    let (one, other) = (before.rate(), after.rate());
+    let one = before.rate();
+    let other = after.rate();
     is_short || (one - other).abs() < DIFFERENT * one.max(other)
 }
 
@@ -249,7 +256,7 @@ mod tests {
             run((1..=70).map(batch).collect())
         };
         let groups_of = |collected: &dyn Fn(u64) -> u64, from: u64| {
-            BatchGroups::of(&batches(collected).batches, at(0), at(from))
+            BatchGroups::group(&batches(collected).batches, at(0), at(from))
         };
         let groups = groups_of(&|_| 0, 0).unwrap();
         // The groups contain two or three of the 70 batches, which take 1 ms each.

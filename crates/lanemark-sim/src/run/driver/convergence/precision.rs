@@ -48,7 +48,8 @@ pub(super) fn rate_half_width(times: &[f64; GROUPS], estimate: DeviationEstimate
     };
     let difference = mean_of(first) - mean_of(second);
     if difference.abs() > NEGLIGIBLE * mean {
-        let (mut sum, mut squares) = (0.0, 0.0);
+        let mut sum = 0.0;
+        let mut squares = 0.0;
         for time in times {
             sum += time - mean;
             squares += sum * sum;
@@ -77,7 +78,8 @@ fn spectral_deviation(values: &[f64], ordinates: usize) -> f64 {
             let indexed_values = values.iter().enumerate();
             indexed_values.map(|(index, value)| value * wave(step * index as f64)).sum::<f64>()
         };
-        let (cosine, sine) = (sum(libm::cos), sum(libm::sin));
+        let cosine = sum(libm::cos);
+        let sine = sum(libm::sin);
         (cosine * cosine + sine * sine) / count
     };
     ((1..=ordinates).map(power).sum::<f64>() / ordinates as f64).sqrt()
@@ -185,7 +187,8 @@ mod tests {
     fn independent_times_have_their_deviation() {
         // The second term is a multiplicative sequence that is spread evenly between 0 and 1.
         let spread: [f64; GROUPS] = times(|index| 1.0 + (index * index * 7 % 31) as f64 / 310.0);
-        let (seen, usual) = (spectral_deviation(&spread, 15), deviation(&spread));
+        let seen = spectral_deviation(&spread, 15);
+        let usual = deviation(&spread);
         assert!((seen / usual - 1.0).abs() < 0.1, "{seen} for {usual}");
     }
 

@@ -30,17 +30,23 @@ impl Convergence {
             MediaSpec::Flash(flash) => flash.condition == DriveCondition::Random,
             MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
         };
-        let window = |drive: &DriveSpec| match &drive.media {
-            MediaSpec::Disk(disk) if drive.write_cache != WriteCacheMode::Off => {
+        let window = |drive: &DriveSpec| {
+            if let MediaSpec::Disk(disk) = &drive.media
+                && drive.write_cache != WriteCacheMode::Off
+            {
                 u64::from(disk.destage_window)
+            } else {
+                0
             }
-            _ => 0,
         };
-        let superblock = |drive: &DriveSpec| match &drive.media {
-            MediaSpec::Flash(flash) if test.block < flash.unit() * flash.dies() => {
+        let superblock = |drive: &DriveSpec| {
+            if let MediaSpec::Flash(flash) = &drive.media
+                && test.block < flash.unit() * flash.dies()
+            {
                 flash.superblock().get()
+            } else {
+                0
             }
-            _ => 0,
         };
         let meet = test.is_in_order() && test.reads();
         let superblock = spec.drive_specs().map(superblock).max().filter(|_| meet).unwrap_or(0);

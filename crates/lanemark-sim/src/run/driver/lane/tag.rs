@@ -9,7 +9,7 @@ pub(crate) struct LaneTag {
 
 impl LaneTag {
     /// Decodes the tag of a completion.
-    pub(crate) fn of(tag: u64) -> Self {
+    pub(crate) fn decode(tag: u64) -> Self {
         Self { lane: (tag >> 32) as u32, slot: tag as u32 }
     }
 

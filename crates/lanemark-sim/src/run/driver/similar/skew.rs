@@ -19,22 +19,26 @@ const SUMMED: u64 = 1000;
 
 /// Returns a pattern for `few` blocks that has the same shares as `pattern` on `many` blocks.
 pub(super) fn on_fewer_blocks(pattern: &Pattern, many: f64, few: f64) -> Pattern {
-    match pattern {
-        Pattern::Zipf { theta } => Pattern::Zones { zones: zones(*theta, many, few) },
-        other => other.clone(),
+    if let Pattern::Zipf { theta } = pattern {
+        Pattern::Zones { zones: zones(*theta, many, few) }
+    } else {
+        pattern.clone()
     }
 }
 
 fn zones(theta: f64, many: f64, few: f64) -> Vec<PatternZone> {
     let harmonic_total = harmonic(many, theta);
-    let (mut zones, mut block, mut below) = (Vec::new(), 0.0, 0.0);
+    let mut zones = Vec::new();
+    let mut block = 0.0;
+    let mut below = 0.0;
     for step in 0..=ZONES {
         let limit = libm::ceil(libm::pow(few, f64::from(step) / f64::from(ZONES))).min(few);
         if limit <= block {
             continue;
         }
         let up_to = harmonic(limit / few * many, theta) / harmonic_total;
-        let (share, span) = (Ratio::new(up_to - below), Ratio::new((limit - block) / few));
+        let share = Ratio::new(up_to - below);
+        let span = Ratio::new((limit - block) / few);
         zones.extend(share.zip(span).map(|(share, span)| PatternZone { share, span }));
         (block, below) = (limit, up_to);
     }
@@ -46,7 +50,8 @@ fn harmonic(ranks: f64, theta: f64) -> f64 {
     let summed = (ranks as u64).min(SUMMED);
     let sum: f64 = (1..=summed).map(|rank| libm::pow(rank as f64, -theta)).sum();
     // The other terms are approximated by the midpoint rule, which is exact to 1e-7 from this rank on.
-    let (from, to) = (summed as f64 + 0.5, ranks + 0.5);
+    let from = summed as f64 + 0.5;
+    let to = ranks + 0.5;
     let area = match (to > from, (theta - 1.0).abs() < 1e-9) {
         (false, _) => 0.0,
         (true, true) => libm::log(to / from),
@@ -74,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_block_has_the_requests_of_its_ranks() {
-        let (many, few) = (1_600_000.0, 10_000.0);
+        let many = 1_600_000.0;
+        let few = 10_000.0;
         let Pattern::Zones { zones } = on_fewer_blocks(&Pattern::Zipf { theta: 0.99 }, many, few)
         else {
             panic!("zones")

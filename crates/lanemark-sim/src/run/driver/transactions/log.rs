@@ -11,7 +11,6 @@ pub(super) struct LogWrite {
     pub(super) ended: bool,
 }
 
-/// The writer of the log.
 #[derive(Default)]
 pub(super) struct LogWriter {
     /// Users that wait for the log and are not part of a write yet.

@@ -11,7 +11,6 @@ use lanemark_schema::result::{
 use lanemark_schema::units::Duration;
 
 impl TransactionRun<'_> {
-    /// Ends the run and returns its sample.
     pub(super) fn end(mut self, spec: &SystemSpec) -> Sample {
         let simulator = self.storage.simulator();
         self.metering.end(simulator, self.deadline);
@@ -23,16 +22,18 @@ impl TransactionRun<'_> {
         let in_flight = self.storage.in_flight().into_iter();
         let ages = in_flight.filter(|(_, submitted)| *submitted <= self.deadline);
         let ages: Vec<Duration> = ages.map(|(_, at)| self.deadline.since(at)).collect();
-        let in_flight = RequestsInFlight::of(&ages, tally.longest());
+        let in_flight = RequestsInFlight::from_ages(&ages, tally.longest());
         let drive = simulator.drive_use();
         let busy = busy_since(simulator, &tally.busy_before);
-        let (requests, bytes) = (tally.requests(), tally.bytes());
+        let requests = tally.requests();
+        let bytes = tally.bytes();
         let path = path_use(spec, simulator, &busy, &tally.budget, requests, bytes, elapsed);
         // The threads of a hypervisor follow the cores.
         let sum = |busy: &HopBusyTimes| {
             busy[Hop::Cpu as usize].iter().take(self.cores as usize).copied().sum::<Duration>()
         };
-        let (core, core_before) = (sum(&simulator.busy()), sum(&tally.busy_before));
+        let core = sum(&simulator.busy());
+        let core_before = sum(&tally.busy_before);
         let own = (self.processors.busy() - self.busy_before) * u64::from(self.cores);
         let all = elapsed.as_seconds() * f64::from(self.cores);
         let busy_s = (own + (core - core_before)).as_seconds();
