@@ -54,6 +54,7 @@ mod terminal;
 mod test_detail;
 mod transactions;
 mod trial;
+mod verdict;
 mod verified;
 mod whatif;
 
