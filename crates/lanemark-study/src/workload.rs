@@ -302,7 +302,7 @@ boot = \"100 ms\"
     }
 
     #[test]
-    fn what_is_wrong_in_a_scenario_is_told_with_its_place() {
+    fn errors_of_a_scenario_are_reported_with_their_place() {
         let message_of = |text: &str| scenario("a.toml", text).unwrap_err().to_string();
         assert!(message_of("").contains("it contains no faults"));
         let other = format!("{SCENARIO}\n[workload]\nname = \"x\"\n");

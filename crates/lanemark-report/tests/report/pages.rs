@@ -27,7 +27,7 @@ fn a_long_page_lists_its_sections_and_a_short_one_does_not() {
 }
 
 #[test]
-fn a_study_without_published_figures_has_no_section_about_them() {
+fn a_study_without_published_figures_lacks_their_section() {
     let mut study = fixture::study();
     let first = headings(&html(Some(&study), &[])).join(", ");
     assert!(first.starts_with("Published and simulated, Figures and errors"), "{first}");

@@ -83,7 +83,7 @@ fn requests_that_failed_are_in_every_view() {
 }
 
 #[test]
-fn lines_keep_to_the_width_and_have_no_trailing_spaces() {
+fn lines_keep_to_the_width_and_lack_trailing_spaces() {
     let study = fixture::study();
     let measured = fixture::measured();
     for width in 60..=120 {
@@ -215,7 +215,7 @@ fn the_start_of_collection_and_faults_are_marked_over_time() {
 }
 
 #[test]
-fn a_study_without_published_figures_has_no_columns_for_them() {
+fn a_study_without_published_figures_lacks_their_columns() {
     let mut study = fixture::study();
     study.figures.clear();
     let page = html(Some(&study), &[]);
@@ -394,7 +394,7 @@ fn calibrated_figures_are_apart_from_predicted_ones() {
 }
 
 #[test]
-fn each_metric_has_a_table_of_its_own() {
+fn each_metric_has_its_own_table() {
     let mut study = fixture::study();
     study.figures[3].figure.metric = FigureMetric::Latency;
     study.figures[5].figure.metric = FigureMetric::Iops;
@@ -473,7 +473,7 @@ fn rows_that_would_mislead_have_a_sentence() {
 }
 
 #[test]
-fn latency_over_time_is_a_heat_map_where_it_was_counted() {
+fn counted_latency_over_time_is_a_heat_map() {
     let mut run = fixture::over_time();
     let without = html(None, &[&run]);
     assert!(!without.contains("latency of requests"), "nothing was counted");
