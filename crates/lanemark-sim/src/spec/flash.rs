@@ -89,7 +89,7 @@ impl PageTimes {
             *time = Duration::from_picoseconds((end - begin) as u64);
             begin = end;
         }
-        Self::each(&times[..parts.len()])
+        Self::from_kinds(&times[..parts.len()])
     }
 
     /// Returns the time of page `page` of a block.
