@@ -1,8 +1,6 @@
 //! Tests properties of every view for any result, including unusual results.
 
-use lanemark_report::{
-    Style, compare_table, html, results_answer, run_table, study_table, test_detail,
-};
+use lanemark_report::{Style, compare_table, html, run_table, study_table, test_detail};
 use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::result::steady::UnsteadyReason;
 use lanemark_schema::result::{
@@ -174,18 +172,6 @@ fn a_page_asks_for_nothing_outside_itself() {
         }
         assert!(page.starts_with("<!DOCTYPE html>"));
     }
-}
-
-#[test]
-fn a_page_begins_with_one_sentence_of_its_runs() {
-    let run = fixture::simulated();
-    let page = html(None, &[&run]);
-    let answer = results_answer(None, &[&run]).unwrap();
-    assert!(page.split("<section").next().unwrap().contains(&answer));
-    let page = html(None, &[&run, &fixture::measured()]);
-    assert!(page.contains("that both runs contain") && !page.contains("contain, no run leads"));
-    let page = html(None, &[&run, &run]);
-    assert!(page.contains("that both runs contain, no run leads by more than its spread."));
 }
 
 #[test]
