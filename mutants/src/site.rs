@@ -163,7 +163,8 @@ impl Finder<'_> {
     }
 
     fn push(&mut self, range: Range<usize>, line: usize, after: String, kind: ChangeKind) {
-        self.sites.push(Site { file: self.file.clone(), line, range, before: self.text[range.clone()].to_owned(), after, kind });
+        let before = self.text[range.clone()].to_owned();
+        self.sites.push(Site { file: self.file.clone(), line, range, before, after, kind });
     }
 
     /// Returns whether an arm has the same text as the wildcard arm, and no arm with a guard follows it.
@@ -172,7 +173,8 @@ impl Finder<'_> {
         let mut after =
             after.skip_while(|other| !matches!(other.pat, syn::Pat::Guard(_) | syn::Pat::Wild(_)));
         after.next().is_some_and(|other| {
-            matches!(other.pat, syn::Pat::Wild(_)) && self.source_text(&other.body) == self.source_text(&arm.body)
+            matches!(other.pat, syn::Pat::Wild(_))
+                && self.source_text(&other.body) == self.source_text(&arm.body)
         })
     }
 
@@ -312,7 +314,11 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 if *operator == "^" && silent::are_separate_bits(node) {
                     continue;
                 }
-                let after = format!("{} {operator} {}", self.source_text(&node.left), self.source_text(&node.right));
+                let after = format!(
+                    "{} {operator} {}",
+                    self.source_text(&node.left),
+                    self.source_text(&node.right)
+                );
                 self.add(node, after);
             }
         }
