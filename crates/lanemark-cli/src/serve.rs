@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use lanemark_lab::scale::faults;
 use lanemark_lab::{ErrorCause, assemble, input, settings};
-use lanemark_schema::result::{LiveDelivery, RunResult, Sample, SimulatedTarget, Warning};
+use lanemark_schema::result::{
+    LiveDelivery, Provenance, RunResult, Sample, SimulatedTarget, Warning,
+};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Fault, Test, Workload};
 use lanemark_serve::data::{DataError, DataLocation, DataPlan, OpenedData, SECTOR};
@@ -282,7 +284,7 @@ fn deliver(
     system: &System,
     figures: SessionFigures,
     faults: Vec<Fault>,
-    provenance: lanemark_schema::result::Provenance,
+    provenance: Provenance,
 ) -> Result<(), Failure> {
     let SessionFigures { sample, test, .. } = figures;
     let (Some(delivery), Some(test)) = (delivery, test) else { return Ok(()) };
