@@ -5,7 +5,7 @@ mod spoilt;
 use spoilt::system_says;
 
 #[test]
-fn what_no_host_can_be_is_told_with_its_place() {
+fn impossible_hosts_are_reported_with_their_place() {
     const FILE: &str = "library/hosts/linux-block.toml";
     const HOSTED: &str = "samsung-950-pro-512gb@workstation-z170,linux-block:pcie-slot";
     let says = |from: &str, to: &str, expected: &str| system_says(HOSTED, FILE, from, to, expected);
@@ -19,7 +19,7 @@ fn what_no_host_can_be_is_told_with_its_place() {
 }
 
 #[test]
-fn what_no_file_system_can_be_is_told_with_its_place() {
+fn impossible_file_systems_are_reported_with_their_location() {
     const FILE: &str = "library/hosts/linux-fsync.toml";
     const HOSTED: &str = "samsung-950-pro-512gb@workstation-z170,linux-fsync:m2";
     let says = |from: &str, to: &str, expected: &str| system_says(HOSTED, FILE, from, to, expected);
@@ -31,7 +31,7 @@ fn what_no_file_system_can_be_is_told_with_its_place() {
 }
 
 #[test]
-fn what_no_adapter_can_be_is_told_with_its_place() {
+fn impossible_adapters_are_reported_with_their_place() {
     const FILE: &str = "library/platforms/server-xeon-e5-sas2008.toml";
     const BEHIND: &str = "unlimited-sata@server-xeon-e5-sas2008:hba-sata";
     let says = |from: &str, to: &str, expected: &str| system_says(BEHIND, FILE, from, to, expected);

@@ -13,7 +13,7 @@ use lanemark_schema::text::is_shown;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{AverageMethod, Test, TestOrder, Workload};
 
-use super::draft::{SuppliedSettings, TestDraft};
+use super::draft::{DraftedTest, SuppliedSettings, TestDraft};
 use super::read::{FioOutput, TESTS_MAX};
 use crate::error::{FormatError, FormatErrors, shown};
 use crate::partly::latency_warning;
@@ -96,7 +96,8 @@ fn import_group(
         return Err(FormatError::file(&stem, message).hint("import fewer files at a time"));
     }
     let (path, version, engine, direct, disks) = group[0].identity();
-    let mut workload = Workload {
+    let size = size(group, span);
+    let mut import = GroupImport::new(Workload {
         faults: Vec::new(),
         id: stem.clone(),
         name: format!("{stem}, measured by {}", shown(version)),
@@ -104,67 +105,12 @@ fn import_group(
         average: average(group),
         order: TestOrder::Listed,
         tests: Vec::new(),
-    };
-    let size = size(group, span);
-    let mut warnings = Vec::new();
-    let mut tests: Vec<TestResult> = Vec::new();
-    let mut unplaced = NotedTests::default();
-    let mut partly = NotedTests::default();
-    let mut submitted = NotedTests::default();
-    let mut submission_ns: f64 = 0.0;
+    });
     for (name, file, draft) in named_drafts(group) {
-        if !draft.sample.errors.is_empty() {
-            let errors = draft.sample.errors.clone();
-            warnings.push(Warning::Failed { test: name.clone(), errors });
-        }
-        warnings.extend(latency_warning(&name, &draft.sample, false));
-        if let Some(ns) = draft.submission_ns {
-            submitted.add(&name);
-            submission_ns = submission_ns.max(ns);
-        }
-        let described = draft.described_test(file, size, supplied);
-        if let Some(what) = &described.contradiction {
-            warnings.push(Warning::OptionsContradict { test: name.clone(), what: what.clone() });
-        }
-        let unstated = described.test.unstated();
-        if !unstated.is_empty() {
-            let (what, options): (Vec<&str>, Vec<&str>) = unstated.into_iter().unzip();
-            warnings.push(Warning::NotStated {
-                test: name.clone(),
-                what: what.join(" and "),
-                option: options.join(" and "),
-            });
-        }
-        if !described.whole {
-            partly.add(&name);
-        }
-        if !described.placed {
-            unplaced.add(&name);
-        }
-        let test = Test { name, ..described.test };
-        let samples = match &draft.own {
-            Some(key) if key.fits(&draft.sample) => key.repeats.clone(),
-            _ => vec![draft.sample.clone()],
-        };
-        tests.push(TestResult::new(&workload, &test, samples));
-        workload.tests.push(test);
+        import.add(name, draft.described_test(file, size, supplied), draft);
     }
-    partly.note(
-        &mut notes,
-        "not all options are known, so the description of the test is incomplete",
-    );
-    let begun = "latencies begin when a request is submitted; submission took up to";
-    submitted.note(&mut notes, &format!("{begun} {:.1} µs more on average", submission_ns / 1e3));
-    let of_size = match span {
-        Some(_) => format!("assumed to be {size}, as --span states"),
-        None => format!(
-            "assumed to be {size}, the minimum that was used; set the size of the file or device with --span"
-        ),
-    };
-    unplaced.note(&mut notes, &format!("the used part of the target is not stated: {of_size}"));
-    if workload.repeats < 3 {
-        warnings.push(Warning::FewRepeats { repeats: workload.repeats });
-    }
+    import.add_notes(&mut notes, size, span);
+    let GroupImport { workload, tests, warnings, .. } = import;
     let end = workload.tests.iter().map(Test::end).max();
     let result = RunResult {
         inspection: None,
@@ -192,6 +138,92 @@ fn import_group(
         .map_err(|error| FormatError::file(file, format!("contains impossible values: {error}")))?;
     let timestamp = group.iter().filter_map(|output| output.timestamp).min();
     Ok(ImportedResult { result, files, timestamp, notes })
+}
+
+/// The result of a group while its tests are added, and the names of the tests that have a note.
+struct GroupImport {
+    workload: Workload,
+    tests: Vec<TestResult>,
+    warnings: Vec<Warning>,
+    /// Tests whose part of the target is not stated.
+    unplaced: NotedTests,
+    /// Tests whose options are not all known.
+    partly: NotedTests,
+    /// Tests whose latencies exclude submission, and the maximum mean time of submission.
+    submitted: NotedTests,
+    submission_ns: f64,
+}
+
+impl GroupImport {
+    fn new(workload: Workload) -> Self {
+        Self {
+            workload,
+            tests: Vec::new(),
+            warnings: Vec::new(),
+            unplaced: NotedTests::default(),
+            partly: NotedTests::default(),
+            submitted: NotedTests::default(),
+            submission_ns: 0.0,
+        }
+    }
+
+    /// Adds the test of a draft.
+    fn add(&mut self, name: String, described: DraftedTest, draft: &TestDraft) {
+        if !draft.sample.errors.is_empty() {
+            let errors = draft.sample.errors.clone();
+            self.warnings.push(Warning::Failed { test: name.clone(), errors });
+        }
+        self.warnings.extend(latency_warning(&name, &draft.sample, false));
+        if let Some(ns) = draft.submission_ns {
+            self.submitted.add(&name);
+            self.submission_ns = self.submission_ns.max(ns);
+        }
+        if let Some(what) = &described.contradiction {
+            self.warnings
+                .push(Warning::OptionsContradict { test: name.clone(), what: what.clone() });
+        }
+        let unstated = described.test.unstated();
+        if !unstated.is_empty() {
+            let (what, options): (Vec<&str>, Vec<&str>) = unstated.into_iter().unzip();
+            self.warnings.push(Warning::NotStated {
+                test: name.clone(),
+                what: what.join(" and "),
+                option: options.join(" and "),
+            });
+        }
+        if !described.whole {
+            self.partly.add(&name);
+        }
+        if !described.placed {
+            self.unplaced.add(&name);
+        }
+        let test = Test { name, ..described.test };
+        let samples = match &draft.own {
+            Some(key) if key.fits(&draft.sample) => key.repeats.clone(),
+            _ => vec![draft.sample.clone()],
+        };
+        self.tests.push(TestResult::new(&self.workload, &test, samples));
+        self.workload.tests.push(test);
+    }
+
+    /// Adds the notes and warnings about all tests.
+    fn add_notes(&mut self, notes: &mut Vec<String>, size: Bytes, span: Option<Bytes>) {
+        self.partly
+            .note(notes, "not all options are known, so the description of the test is incomplete");
+        let begun = "latencies begin when a request is submitted; submission took up to";
+        self.submitted
+            .note(notes, &format!("{begun} {:.1} µs more on average", self.submission_ns / 1e3));
+        let of_size = match span {
+            Some(_) => format!("assumed to be {size}, as --span states"),
+            None => format!(
+                "assumed to be {size}, the minimum that was used; set the size of the file or device with --span"
+            ),
+        };
+        self.unplaced.note(notes, &format!("the used part of the target is not stated: {of_size}"));
+        if self.workload.repeats < 3 {
+            self.warnings.push(Warning::FewRepeats { repeats: self.workload.repeats });
+        }
+    }
 }
 
 /// Returns the average that the headline figures use. It is the average that Lanemark's export names; otherwise it is

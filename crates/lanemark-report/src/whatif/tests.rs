@@ -174,7 +174,7 @@ fn the_interval_of_the_rate_is_stated_with_the_test() {
 }
 
 #[test]
-fn a_test_is_told_with_its_gain_and_both_limits() {
+fn a_test_is_reported_with_its_gain_and_both_limits() {
     let text = description(&test("a", 0.5, 1.0));
     let unknown = "Now: its hops are not known. Then: its hops are not known.";
     assert_eq!(text, format!("a: you lose 50% (49 to 51%). {unknown}"));
