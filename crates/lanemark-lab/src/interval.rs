@@ -449,8 +449,7 @@ fn normal(rng: &mut Rng) -> f64 {
 /// The factor for a drive or link that is the limit on both systems. The factor covers 80% of 42 published pairs. Each
 /// pair is two measurements of one drive model, at its limit, in two machines (`docs/model/what-if.md`).
 pub(crate) const FULL_LEFT_OUT: f64 = 1.034;
-/// The factor for the ratio of two queue depths, which covers 80% of the pairs of published measurements that differ only
-/// in their depth (`docs/model/what-if.md`).
+/// The factor for the ratio of two queue depths (`docs/model/what-if.md`).
 pub(crate) const OF_DEPTH_LEFT_OUT: f64 = 1.22;
 
 /// Returns the factor by which a measured figure may exceed the link formulas of `system`, at 80%.
