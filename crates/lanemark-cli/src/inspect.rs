@@ -110,7 +110,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome, Failure> {
             if let Some(outcome) = described::show(args, &text, file)? {
                 return Ok(outcome);
             }
-            Sysfs::of_lspci(&text, file)?
+            Sysfs::of_lspci(&text, file).map_err(|error| described::refused(args, error))?
         }
     };
     let inspection = inspect(&sysfs, target)?;

@@ -7,6 +7,7 @@
 //! | `smartctl` | `smartctl -j`, for one drive |
 //! | `lsblk` | `lsblk -J` |
 //! | `lstopo` | `lstopo --of xml`, with the PCI bridges above each drive |
+//! | `pasted` | texts that people paste: `smartctl -a`, `nvme smart-log`, `dmesg`, `lsusb -t`, `lsblk`, CrystalDiskInfo |
 //!
 //! Values that a tool does not print are absent.
 
@@ -14,23 +15,34 @@ mod described;
 mod lsblk;
 mod lstopo;
 mod nvme_list;
+mod pasted;
 mod smartctl;
 
 use serde_json::Value;
 
 use crate::error::FormatError;
 use described::DRIVES_MAX;
-pub use described::DescribedDrive;
+pub use described::{DescribedDrive, ReportedHealth};
 
-/// Returns whether the text is a list of drives that [`read`] reads.
+/// Keys of JSON that [`read`] reads.
+const KEYS: [&str; 5] = [
+    "\"Devices\"",
+    "\"json_format_version\"",
+    "\"blockdevices\"",
+    "\"critical_warning\"",
+    "\"tnvmcap\"",
+];
+
+/// Returns whether the text is a list of drives that [`read`] reads, or a text for which it names another command.
 pub fn is_ours(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if text.starts_with('{') {
-        ["\"Devices\"", "\"json_format_version\"", "\"blockdevices\""]
-            .iter()
-            .any(|key| text.contains(key))
+        KEYS.iter().any(|key| text.contains(key))
     } else {
-        lstopo::is_ours(text) || nvme_list::is_table(text)
+        lstopo::is_ours(text)
+            || nvme_list::is_table(text)
+            || pasted::is_ours(text)
+            || pasted::instead_of(text).is_some()
     }
 }
 
@@ -44,6 +56,10 @@ pub fn read(text: &str, file: &str) -> Result<Vec<DescribedDrive>, FormatError> 
         lstopo::read(text).map_err(|(line, message)| FormatError::at(file, line, message))?
     } else if nvme_list::is_table(text) {
         nvme_list::table(text)
+    } else if let Some(instead) = pasted::instead_of(text) {
+        return Err(FormatError::file(file, "no drives are listed").hint(instead));
+    } else if let Some(drives) = pasted::read(text) {
+        drives
     } else {
         let root: Value = serde_json::from_str(text).map_err(|error| {
             FormatError::at(file, error.line() as u64, format!("not JSON: {error}")).hint(HINT)
@@ -54,6 +70,8 @@ pub fn read(text: &str, file: &str) -> Result<Vec<DescribedDrive>, FormatError> 
             nvme_list::json(devices)
         } else if root.get("json_format_version").is_some() {
             smartctl::read(&root)
+        } else if let Some(drives) = pasted::json(&root) {
+            drives
         } else {
             return Err(FormatError::file(file, "no drives are listed").hint(HINT));
         }
@@ -69,7 +87,9 @@ pub fn read(text: &str, file: &str) -> Result<Vec<DescribedDrive>, FormatError> 
     Ok(drives)
 }
 
-const HINT: &str = "use the output of `nvme list`, `nvme list -o json`, `smartctl -j -a`, `lsblk -J -O` or `lstopo --of xml`";
+/// Outputs that can be read, for hints.
+pub const HINT: &str = "use the output of `nvme list`, `nvme smart-log`, `smartctl -a`, `lsblk -J -O`, `lsusb -t`, `dmesg`, \
+                        `sudo lspci -vvv` or `lstopo --of xml`, or the text of CrystalDiskInfo";
 
 #[cfg(test)]
 mod tests {

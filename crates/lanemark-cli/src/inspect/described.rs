@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use lanemark_formats::drives::{self, DescribedDrive};
+use lanemark_inspect::{InspectError, LspciProblem};
 use lanemark_lab::input;
 use lanemark_schema::text::shown;
 use lanemark_study::Library;
@@ -12,9 +13,6 @@ use serde::Serialize;
 use crate::args::InspectArgs;
 use crate::failure::{CommandOutcome, Failure};
 use crate::{library, output};
-
-/// Length of the beginning of a file that decides whether the file is a list.
-const HEAD_MAX: u64 = 64 << 10;
 
 /// A drive and the library drives of its model.
 #[derive(Serialize)]
@@ -27,18 +25,25 @@ struct MatchedDrive<'d> {
     library_other_capacity: Vec<String>,
 }
 
-/// Returns the file that the arguments name instead of a sysfs tree: the file of `--lspci`, or a target that is a list
-/// from another tool.
+/// Returns the file that the arguments name instead of a sysfs tree: the file of `--lspci`, or a regular file or a pipe.
 pub(super) fn file(args: &InspectArgs) -> Option<&Path> {
     if let Some(file) = &args.lspci {
         return Some(file);
     }
     let path = Path::new(args.target.as_deref()?);
-    if input::is_piped(path) {
-        return Some(path);
+    (input::is_piped(path) || path.is_file()).then_some(path)
+}
+
+/// Returns the failure for a text that is neither a list of drives nor lspci's output.
+pub(super) fn refused(args: &InspectArgs, error: InspectError) -> Failure {
+    match error {
+        InspectError::Lspci { file, problem: LspciProblem::NotLspci } if args.lspci.is_none() => {
+            let message = format!("{}: no known text about drives or their paths", file.display());
+            let folder = "to see the path to the disk that holds a file, name the file's folder";
+            Failure::input(message).hint(format!("{}; {folder}", drives::HINT))
+        }
+        other => other.into(),
     }
-    let head = path.is_file().then(|| input::head(path, HEAD_MAX).ok())??;
-    drives::is_ours(&String::from_utf8_lossy(&head)).then_some(path)
 }
 
 /// Prints the drives in `text` if it is a list from another tool; otherwise returns `None`.
@@ -64,7 +69,9 @@ pub(super) fn show(
     if args.json {
         output::print_json(&found)?;
     } else {
-        output::print(&found.iter().map(block).collect::<Vec<_>>().join("\n"))?;
+        let mut blocks = vec![lead(&listed)];
+        blocks.extend(found.iter().map(block));
+        output::print(&blocks.join("\n"))?;
     }
     Ok(Some(CommandOutcome::Done))
 }
@@ -73,6 +80,28 @@ fn match_drive<'d>(library: &Library, drive: &'d DescribedDrive) -> MatchedDrive
     let model = drive.model.as_deref().unwrap_or_default();
     let ModelMatches { same, other_capacity } = drives_of(library, model, drive.size_bytes);
     MatchedDrive { drive, library: same, library_other_capacity: other_capacity }
+}
+
+/// Returns the answer in one line: what needs attention, and on which drive.
+fn lead(drives: &[DescribedDrive]) -> String {
+    let label = |drive: &DescribedDrive| {
+        drive.model.clone().or_else(|| drive.name.clone()).unwrap_or_else(|| "the drive".to_owned())
+    };
+    let clauses: Vec<String> = drives
+        .iter()
+        .filter(|drive| !drive.findings.is_empty())
+        .map(|drive| format!("{}: {}", label(drive), drive.findings.join(", ")))
+        .collect();
+    let answer = match (clauses.as_slice(), drives) {
+        ([], [drive]) => {
+            format!("{}: this text states nothing that needs attention.", label(drive))
+        }
+        ([], drives) => {
+            format!("{} drives; this text states nothing that needs attention.", drives.len())
+        }
+        (clauses, _) => format!("{}.", clauses.join("; ")),
+    };
+    format!("{}\n", shown(&answer))
 }
 
 /// Returns the lines of a drive.
@@ -102,6 +131,9 @@ fn block(matched_drive: &MatchedDrive<'_>) -> String {
     }
     lines.push(
         match (matched_drive.library.as_slice(), matched_drive.library_other_capacity.as_slice()) {
+            ([], []) if drive.model.is_none() => {
+                "  library: without a model, no drive can be found; `lsblk -J -O` prints models".to_owned()
+            }
             ([], []) => {
                 "  library: no drive of this model; to create one from its ratings, use `lanemark drive new`"
                     .to_owned()

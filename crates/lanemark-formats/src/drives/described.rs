@@ -34,26 +34,96 @@ pub struct DescribedDrive {
     pub temperature: Option<f64>,
     /// Used share of the rated endurance in per cent; it may exceed 100.
     pub endurance_used: Option<f64>,
+    /// What the drive reports of its health.
+    #[serde(flatten)]
+    pub health: ReportedHealth,
     /// Observations that need attention, as text.
     pub findings: Vec<String>,
+}
+
+/// What a drive reports of its health in its SMART data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ReportedHealth {
+    /// Whether the drive reports that it is about to fail.
+    pub is_failing: Option<bool>,
+    /// Temperature in °C from which the drive warns.
+    pub temperature_warning: Option<f64>,
+    /// Minutes above the warning temperature since the drive was made.
+    pub minutes_above_warning: Option<f64>,
+    /// Minutes above the critical temperature since the drive was made.
+    pub minutes_above_critical: Option<f64>,
+    /// Number of times that the drive has reduced its speed because of its temperature.
+    pub thermal_transitions: Option<f64>,
+    pub media_errors: Option<f64>,
+    /// Spare blocks that are left, and the limit from which the drive warns, in per cent.
+    pub spare: Option<f64>,
+    pub spare_threshold: Option<f64>,
 }
 
 impl DescribedDrive {
     /// Adds the findings that can be derived from the values, regardless of the tool.
     pub(super) fn judge(&mut self) {
-        if let Some(used) = self.endurance_used.filter(|used| *used >= 90.0) {
-            self.findings.push(format!("{used:.0}% of the rated endurance is used"));
-        }
         if let Some((now, most)) = &self.link
-            && gigabits(now).zip(gigabits(most)).is_some_and(|(now, most)| now < most)
+            && link_rate(now).zip(link_rate(most)).is_some_and(|(now, most)| now < most)
         {
             self.findings.push(format!("the link runs at {now}, but the drive supports {most}"));
+        }
+        if self.health.is_failing == Some(true) {
+            self.findings.push("the drive reports that it is about to fail".to_owned());
+        }
+        if let Some((now, limit)) = self.temperature.zip(self.health.temperature_warning)
+            && now >= limit
+        {
+            self.findings.push(format!("{now:.0} °C; the drive's warning limit is {limit:.0} °C"));
+        }
+        for (number, words) in [
+            (
+                self.health.minutes_above_warning,
+                "min above its warning temperature since it was made",
+            ),
+            (
+                self.health.minutes_above_critical,
+                "min above its critical temperature since it was made",
+            ),
+            (self.health.thermal_transitions, "times slower because of its temperature"),
+            (self.health.media_errors, "media errors"),
+        ] {
+            if let Some(number) = number.filter(|number| *number > 0.0) {
+                self.findings.push(format!("{number:.0} {words}"));
+            }
+        }
+        if let Some((spare, least)) = self.health.spare.zip(self.health.spare_threshold)
+            && spare <= least
+        {
+            self.findings.push(format!(
+                "{spare:.0}% of the spare blocks are left; the limit is {least:.0}%"
+            ));
+        }
+        if let Some(used) = self.endurance_used.filter(|used| *used >= 90.0) {
+            self.findings.push(format!("{used:.0}% of the rated endurance is used"));
         }
     }
 }
 
-/// Returns the number of Gb/s, such as 6 for `6.0 Gb/s`.
-fn gigabits(text: &str) -> Option<f64> {
+/// Returns the rate of a link in Gb/s: 6 for `6.0 Gb/s`, `6.0 Gbps` or `SATA/600`, and 63 for `PCIe 4.0 x4`.
+fn link_rate(text: &str) -> Option<f64> {
+    if let Some(rest) = text.strip_prefix("PCIe ") {
+        let (generation, lanes) = rest.split_once(" x")?;
+        let transfers = match generation.trim() {
+            "1.0" | "1.1" => 2.5 * 0.8,
+            "2.0" => 5.0 * 0.8,
+            "3.0" => 8.0 * 128.0 / 130.0,
+            "4.0" => 16.0 * 128.0 / 130.0,
+            "5.0" => 32.0 * 128.0 / 130.0,
+            "6.0" => 64.0,
+            _ => return None,
+        };
+        let lanes: f64 = lanes.trim().parse().ok()?;
+        return (1.0..=16.0).contains(&lanes).then_some(transfers * lanes);
+    }
+    if let Some(megabytes) = text.strip_prefix("SATA/") {
+        return megabytes.trim().parse::<f64>().ok().map(|rate| rate / 100.0);
+    }
     text.split_whitespace().next()?.parse().ok()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::described::{DescribedDrive, count, device_name, text};
+use super::described::{DescribedDrive, ReportedHealth, count, device_name, text};
 
 pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
     let value_at = |path: &[&str]| path.iter().try_fold(root, |value, key| value.get(key));
@@ -16,33 +16,21 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
     const NVME: &str = "nvme_smart_health_information_log";
     let nvme = |key: &str| figure(&[NVME, key]);
     let temperature = figure(&["temperature", "current"]).or_else(|| nvme("temperature"));
-    let mut findings = Vec::new();
-    if value_at(&["smart_status", "passed"]) == Some(&Value::Bool(false)) {
-        findings.push("the drive reports that it is about to fail".to_owned());
-    }
-    let warned = ["warning", "op_limit_max"].iter().find_map(|key| {
-        figure(&["nvme_composite_temperature_threshold", key]).or(figure(&["temperature", key]))
-    });
-    if let Some((now, limit)) = temperature.zip(warned)
-        && now >= limit
-    {
-        findings.push(format!("{now:.0} °C; the drive's warning limit is {limit:.0} °C"));
-    }
-    for (key, words) in [
-        ("warning_temp_time", "min above its warning temperature since it was made"),
-        ("critical_comp_time", "min above its critical temperature since it was made"),
-        ("media_errors", "media errors"),
-    ] {
-        if let Some(number) = nvme(key).filter(|number| *number > 0.0) {
-            findings.push(format!("{number:.0} {words}"));
-        }
-    }
-    if let Some((spare, least)) = nvme("available_spare").zip(nvme("available_spare_threshold"))
-        && spare <= least
-    {
-        findings
-            .push(format!("{spare:.0}% of the spare blocks are left; the limit is {least:.0}%"));
-    }
+    let health = ReportedHealth {
+        is_failing: value_at(&["smart_status", "passed"])
+            .and_then(Value::as_bool)
+            .map(|passed| !passed),
+        temperature_warning: ["warning", "op_limit_max"].iter().find_map(|key| {
+            figure(&["nvme_composite_temperature_threshold", key])
+                .or_else(|| figure(&["temperature", key]))
+        }),
+        minutes_above_warning: nvme("warning_temp_time"),
+        minutes_above_critical: nvme("critical_comp_time"),
+        thermal_transitions: None,
+        media_errors: nvme("media_errors"),
+        spare: nvme("available_spare"),
+        spare_threshold: nvme("available_spare_threshold"),
+    };
     let speed = |key: &str| text(value_at(&["interface_speed", key, "string"]));
     vec![DescribedDrive {
         name,
@@ -58,7 +46,8 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
         temperature,
         endurance_used: nvme("percentage_used")
             .or_else(|| figure(&["endurance_used", "current_percent"])),
-        findings,
+        health,
+        findings: Vec::new(),
     }]
 }
 
@@ -76,7 +65,7 @@ mod tests {
                 "temperature": 78, "percentage_used": 104, "warning_temp_time": 431, "media_errors": 0,
                 "available_spare": 9, "available_spare_threshold": 10},
         });
-        let described = read(&drive).remove(0);
+        let described = super::super::read(&drive.to_string(), "f").unwrap().remove(0);
         assert_eq!((described.temperature, described.endurance_used), (Some(78.0), Some(104.0)));
         let all = described.findings.join("\n");
         for part in ["78 °C", "431 min above its warning", "9% of the spare"] {

@@ -1,0 +1,86 @@
+//! The text that CrystalDiskInfo copies: one section for each drive.
+
+use super::super::described::{DescribedDrive, ReportedHealth};
+use super::keyed::KeyedLines;
+
+pub(super) fn is_ours(text: &str) -> bool {
+    text.lines().take(20).any(|line| line.trim_start().starts_with("CrystalDiskInfo "))
+}
+
+pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
+    let mut sections: Vec<Vec<&str>> = Vec::new();
+    for line in text.lines() {
+        // `Model : …` is the first line of a drive.
+        if line.split(':').next().is_some_and(|key| key.trim() == "Model") {
+            sections.push(Vec::new());
+        }
+        if let Some(section) = sections.last_mut() {
+            section.push(line);
+        }
+    }
+    sections.into_iter().filter_map(drive).collect()
+}
+
+fn drive(section: Vec<&str>) -> Option<DescribedDrive> {
+    let lines = KeyedLines::read(section.into_iter());
+    // `PCIe 3.0 x2 | PCIe 4.0 x4` is the current and the maximum rate; `----` is not known.
+    let link = lines.text(&["transfer mode"]).and_then(|modes| {
+        let (now, most) = modes.split_once('|')?;
+        Some((now.trim().to_owned(), most.trim().to_owned()))
+    });
+    let status = lines.text(&["health status"]);
+    let remaining = status.as_ref().and_then(|status| {
+        let (_, share) = status.split_once('(')?;
+        share.trim_end_matches(')').trim_end_matches('%').trim().parse::<f64>().ok()
+    });
+    let interface = lines.text(&["interface"])?;
+    Some(DescribedDrive {
+        model: Some(lines.text(&["model"])?),
+        firmware: lines.text(&["firmware"]),
+        size_bytes: lines.number(&["disk size"]).map(|gigabytes| (gigabytes * 1e9) as u64),
+        rotational: lines.text(&["rotation rate"]).map(|rate| rate.to_lowercase().contains("rpm")),
+        transport: Some(if interface.contains("NVM") {
+            "nvme".to_owned()
+        } else {
+            interface.to_lowercase()
+        }),
+        link,
+        temperature: lines.number(&["temperature"]),
+        endurance_used: remaining
+            .filter(|share| (0.0..=100.0).contains(share))
+            .map(|share| 100.0 - share),
+        health: ReportedHealth {
+            is_failing: status.map(|status| status.starts_with("Bad")),
+            ..ReportedHealth::default()
+        },
+        ..DescribedDrive::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::read as read_any;
+
+    #[test]
+    fn each_drive_has_its_link_and_what_it_supports() {
+        let drive = |model: &str, mode: &str, health: &str| {
+            format!(
+                " ({model}) : 1 GB\n Model : {model}\n Disk Size : 1000.2 GB\n Interface : NVM Express\n \
+                 Transfer Mode : {mode}\n Temperature : 71 C (159 F)\n Health Status : {health}\n"
+            )
+        };
+        let text = format!(
+            "----\nCrystalDiskInfo 8.17.14 (C) 2008-2023 hiyohiyo\n{}{}",
+            drive("Samsung SSD 980 PRO 1TB", "PCIe 3.0 x2 | PCIe 4.0 x4", "Good (96 %)"),
+            drive("B", "SATA/600 | SATA/600", "Bad (3 %)")
+        );
+        let drives = read_any(&text, "f").unwrap();
+        assert_eq!(drives.len(), 2);
+        assert_eq!((drives[0].endurance_used, drives[0].temperature), (Some(4.0), Some(71.0)));
+        assert_eq!(
+            drives[0].findings,
+            ["the link runs at PCIe 3.0 x2, but the drive supports PCIe 4.0 x4"]
+        );
+        assert_eq!(drives[1].findings.len(), 2, "{:?}", drives[1].findings);
+    }
+}
