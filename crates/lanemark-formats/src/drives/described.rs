@@ -54,9 +54,11 @@ pub struct ReportedHealth {
     pub minutes_above_critical: Option<f64>,
     /// Number of times that the drive has reduced its speed because of its temperature.
     pub thermal_transitions: Option<f64>,
+    /// Number of errors of the medium that the drive could not correct.
     pub media_errors: Option<f64>,
-    /// Spare blocks that are left, and the limit from which the drive warns, in per cent.
+    /// Share of the spare blocks that are left, in per cent.
     pub spare: Option<f64>,
+    /// Share of the spare blocks from which the drive warns, in per cent.
     pub spare_threshold: Option<f64>,
 }
 
