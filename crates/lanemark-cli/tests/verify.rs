@@ -1,12 +1,12 @@
 //! Verified writes and checks as a user sees them: exit codes, kills at any moment, and deliberate damage.
 
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_testbed::lanemark;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -55,10 +55,7 @@ impl WorkFolder {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-        command.arg("verify").args(arguments).current_dir(self.0.path());
-        command.env_remove("LANEMARK_LIBRARY").stdin(Stdio::null());
-        command
+        lanemark!(self.0.path(), &[&["verify"], arguments].concat()).command()
     }
 
     /// Runs a command, which must end with this exit code, and returns stdout and stderr.

@@ -16,9 +16,13 @@ const SETTINGS: [&str; 8] = [
     "XDG_STATE_HOME",
 ];
 
-/// Prepares a run of the command under test: `lanemark!(folder, arguments)` is a [`Lanemark`].
+/// Prepares a run of the command under test: `lanemark!(folder, arguments)` is a [`Lanemark`]. Without a folder, the
+/// command runs in the root of the project.
 #[macro_export]
 macro_rules! lanemark {
+    ($arguments:expr $(,)?) => {
+        $crate::lanemark!($crate::project(), $arguments)
+    };
     ($folder:expr, $arguments:expr $(,)?) => {
         $crate::Lanemark::new(env!("CARGO_BIN_EXE_lanemark"), $folder.as_ref(), $arguments)
     };
