@@ -64,7 +64,7 @@ impl RunTable {
             Self::Tests => tests(run),
             Self::Samples => samples(run),
             Self::Hops => hops(run),
-            Self::Series => series(run),
+            Self::Series => series_columns(&run.tests),
             Self::Latencies => latencies(run),
         }
     }
@@ -164,15 +164,15 @@ fn tests(run: &RunResult) -> Vec<Column> {
         .1
 }
 
-/// Returns the repeats of a run, each with its test and its number, counted from 1.
-fn repeats(run: &RunResult) -> impl Iterator<Item = (&TestResult, u64, &Sample)> {
-    run.tests.iter().flat_map(|test| {
+/// Returns the repeats of tests, each with its test and its number, counted from 1.
+fn repeats(tests: &[TestResult]) -> impl Iterator<Item = (&TestResult, u64, &Sample)> {
+    tests.iter().flat_map(|test| {
         (1..).zip(&test.samples).map(move |(repeat, sample)| (test, repeat, sample))
     })
 }
 
 fn samples(run: &RunResult) -> Vec<Column> {
-    TableBuilder(repeats(run).collect(), Vec::new())
+    TableBuilder(repeats(&run.tests).collect(), Vec::new())
         .text("test", |(test, ..)| test.test.name.clone())
         .whole("repeat", |(_, repeat, _)| *repeat)
         .number("elapsed_seconds", |(.., sample)| Some(sample.elapsed.as_seconds()))
@@ -195,7 +195,7 @@ fn samples(run: &RunResult) -> Vec<Column> {
 }
 
 fn hops(run: &RunResult) -> Vec<Column> {
-    let rows = repeats(run).flat_map(|(test, repeat, sample)| {
+    let rows = repeats(&run.tests).flat_map(|(test, repeat, sample)| {
         let hops = sample.path.iter().flat_map(|path| &path.hops);
         hops.map(move |hop| (test, repeat, hop))
     });
@@ -222,8 +222,8 @@ struct IntervalRow<'r> {
     point: &'r SeriesPoint,
 }
 
-fn series(run: &RunResult) -> Vec<Column> {
-    let rows = repeats(run).flat_map(|(test, repeat, sample)| {
+fn series_columns(tests: &[TestResult]) -> Vec<Column> {
+    let rows = repeats(tests).flat_map(|(test, repeat, sample)| {
         sample.series.iter().flat_map(move |series| {
             let points = series.points.iter().enumerate();
             points.map(move |(index, point)| IntervalRow { test, repeat, series, index, point })
@@ -474,6 +474,40 @@ mod tests {
         assert_eq!(column("requests"), ColumnValues::Whole(vec![3, 1, 1]));
         assert_eq!(column("reads"), ColumnValues::Whole(vec![2, 1, 0]));
         assert_eq!(column("writes"), ColumnValues::Whole(vec![1, 0, 1]));
+    }
+
+    #[test]
+    fn the_last_interval_of_a_series_has_its_own_length() {
+        let point = |reads: u64, latency_ns: u64| SeriesPoint {
+            reads,
+            read_bytes: Bytes::kibi(4) * reads,
+            latency_mean_ns: latency_ns as f64,
+            latency_max_ns: 2 * latency_ns,
+            ..SeriesPoint::default()
+        };
+        let series = Series {
+            interval: Duration::from_seconds(2),
+            last: Duration::from_seconds(1),
+            points: vec![point(10, 1_500), point(20, 500)],
+        };
+        let repeat = |series| Sample { series, ..Sample::empty() };
+        let test = Test::of_blocks(Bytes::kibi(4));
+        let workload = Workload::of_test("w", "W", test.clone());
+        let samples = vec![repeat(None), repeat(Some(series))];
+        let columns = series_columns(&[TestResult::new(&workload, &test, samples)]);
+        let column = |name: &str| {
+            let found = columns.iter().find(|column| column.name == name).unwrap();
+            found.values.clone()
+        };
+        let numbers = |values: [f64; 2]| ColumnValues::Numbers(values.map(Some).to_vec());
+        assert_eq!(column("repeat"), ColumnValues::Whole(vec![2, 2]));
+        assert_eq!(column("start_seconds"), numbers([0.0, 2.0]));
+        assert_eq!(column("length_seconds"), numbers([2.0, 1.0]));
+        assert_eq!(column("iops"), numbers([5.0, 20.0]));
+        assert_eq!(column("bytes_per_second"), numbers([5.0 * 4096.0, 20.0 * 4096.0]));
+        assert_eq!(column("latency_mean_us"), numbers([1.5, 0.5]));
+        assert_eq!(column("latency_max_us"), numbers([3.0, 1.0]));
+        assert_eq!(column("flash_written_bytes"), ColumnValues::Numbers(vec![None, None]));
     }
 
     #[test]

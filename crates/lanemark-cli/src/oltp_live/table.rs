@@ -80,7 +80,6 @@ impl TableInputs<'_> {
         Some(figure(self.predicted?, system, metric)?.simulated.value)
     }
 
-    /// Returns the table as text.
     pub(super) fn text(&self, style: &Style) -> String {
         let mut rows = Vec::new();
         let mut notes = String::new();
@@ -106,18 +105,23 @@ impl TableInputs<'_> {
 
     fn metric_row(&self, side: &SystemTurns, metric: FigureMetric, name: &str) -> Vec<String> {
         let check = self.published(&side.name, metric);
-        let found = side.of(metric, self.scale);
+        let found = side.summarise(metric, self.scale);
         let values = [
             check.map(|check| check.figure.published),
             check.map(|check| check.simulated.value),
             self.predicted(&side.name, metric),
             (found.count > 0).then_some(found.value),
         ];
-        let cell =
-            |value: Option<f64>| value.map_or("–".to_owned(), |value| shown(metric, value));
+        let cell = |value: Option<f64>| {
+            value.map_or("–".to_owned(), |value| format_figure(metric, value))
+        };
         let range = match found.count {
             0 | 1 => String::new(),
-            _ => format!("{} to {}", shown(metric, found.min), shown(metric, found.max)),
+            _ => format!(
+                "{} to {}",
+                format_figure(metric, found.min),
+                format_figure(metric, found.max)
+            ),
         };
         [vec![name.to_owned()], values.map(cell).to_vec(), vec![range]].concat()
     }
@@ -125,7 +129,7 @@ impl TableInputs<'_> {
     /// Returns a row with a figure of the ratio of both systems' rates.
     fn ratio_row(&self, name: String, figure: impl Fn(f64) -> String) -> Vec<String> {
         let cells = self.rates().map(|pair| pair.map_or("–".to_owned(), |(a, b)| figure(b / a)));
-        let range = self.each().map_or_else(String::new, |(least, most)| {
+        let range = self.ratio_range().map_or_else(String::new, |(least, most)| {
             format!("{} to {}", figure(least), figure(most))
         });
         [vec![name], cells.to_vec(), vec![range]].concat()
@@ -193,7 +197,7 @@ impl TableInputs<'_> {
             self.sides.into_iter().flat_map(|side| METRICS.map(|(metric, _)| (side, metric)));
         pairs.map(|(side, metric)| {
             let check = self.published(&side.name, metric);
-            let found = side.of(metric, self.scale);
+            let found = side.summarise(metric, self.scale);
             let of = |value: f64| Value::from((found.count > 0).then_some(value));
             [
                 Value::from(side.name.as_str()),

@@ -22,7 +22,6 @@ use super::text::parts;
 /// same amount between two runs, other programs may explain the worse figure.
 const OTHERS: f64 = 0.05;
 
-/// The verdict of the repeats on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeVerdict {
     /// The intervals do not overlap.
@@ -72,7 +71,6 @@ pub struct FigureChange {
     pub verdict: ChangeVerdict,
 }
 
-/// The samples of a run on a database.
 fn samples(run: &RunResult) -> &[Sample] {
     run.tests.first().map_or(&[], |test| &test.samples)
 }

@@ -117,7 +117,7 @@ pub(crate) const FIGURES: [TransactionFigure; 30] = [
         unit: "µs each",
         of: |sample| {
             let all = transactions(sample)?;
-            all.each(1e6 * all.processor_time.as_ref()?.driver_s?)
+            all.per_transaction(1e6 * all.processor_time.as_ref()?.driver_s?)
         },
         ..PLAIN
     },
@@ -270,7 +270,7 @@ fn count(sample: &Sample, counter: DatabaseCounter) -> Option<f64> {
 
 /// Returns the count of a counter per transaction.
 fn each(sample: &Sample, counter: DatabaseCounter) -> Option<f64> {
-    transactions(sample)?.each(count(sample, counter)?)
+    transactions(sample)?.per_transaction(count(sample, counter)?)
 }
 
 fn us(ns: Option<f64>) -> Option<f64> {

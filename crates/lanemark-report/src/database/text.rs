@@ -39,7 +39,7 @@ pub fn database_text(run: &RunResult, style: &Style) -> Option<String> {
     sheet.blank();
     sheet.table(&table(&[("mean", test)]));
     sheet.blank();
-    if let Some(split) = TimeSplit::of(test) {
+    if let Some(split) = TimeSplit::from_test(test) {
         sheet.heading(&format!("time of a transaction, {}", split.source));
         if let Some((running, ready)) = split.measured {
             let [running, ready] = [running, ready].map(significant);

@@ -10,19 +10,7 @@ use super::*;
 use crate::Style;
 
 fn device(name: &str) -> InspectedDevice {
-    InspectedDevice {
-        name: name.to_owned(),
-        number: None,
-        kind: BlockDeviceKind::Disk,
-        size: None,
-        removable: None,
-        read_only: None,
-        identity: DeviceIdentity::default(),
-        queue: QueueLimits::default(),
-        paths: Vec::new(),
-        below: Vec::new(),
-        partitions: Vec::new(),
-    }
+    InspectedDevice::new(name, BlockDeviceKind::Disk)
 }
 
 fn text(device: &InspectedDevice, all: &[&InspectedDevice], width: usize) -> Vec<String> {
