@@ -154,6 +154,28 @@ fn print(described: &DescribedModel, explain: bool, json: bool) -> Result<Comman
 
 /// Returns the text of the file, or one error for all missing values.
 fn text(args: &DriveNewArgs) -> Result<String, Failure> {
+    check_options(args)?;
+    let source = args.source.as_deref().unwrap_or("as printed on the box");
+    let kind = match args.kind {
+        Media::Ssd => "ssd",
+        Media::Hdd => "hdd",
+    };
+    let mut drive = vec![
+        ("name", text_value(&args.name)),
+        ("kind", text_value(kind)),
+        ("source", text_value(source)),
+    ];
+    drive.extend(args.capacity.map(|capacity| ("capacity", size_value(capacity))));
+    let head = format!(
+        "{} {}: ratings from its box, written by `lanemark drive new`. All other values are derived from them.\n\n",
+        RATED.mark,
+        args.name.replace(['\n', '\r'], " ")
+    );
+    Ok(head + &rated::file_text(&drive, &port_values(args), &rated_values(args, source)))
+}
+
+/// Checks that the options describe a drive.
+fn check_options(args: &DriveNewArgs) -> Result<(), Failure> {
     let mut missing = Vec::new();
     let mut need = |given: bool, what: &str| {
         if !given {
@@ -181,40 +203,37 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
             missing.push(format!("{option} does not apply to that protocol and must be removed"));
         }
     }
-    if !missing.is_empty() {
-        let message = format!("the options do not describe a drive:\n  {}", missing.join("\n  "));
-        return Err(Failure::input(message).hint("`lanemark drive new --help` has an example"));
+    if missing.is_empty() {
+        return Ok(());
     }
-    let text = |text: &str| FileValue::Text(text.to_owned());
-    let bare = |value: &dyn std::fmt::Display| FileValue::Bare(value.to_string());
-    // The file states the values exactly as given.
-    let unit_text = |value: u64, (large, unit): (u64, &str), small: &str| {
-        FileValue::Text(if value.is_multiple_of(large) {
-            format!("{} {unit}", value / large)
-        } else {
-            format!("{value} {small}")
-        })
-    };
-    let rate = |rate: BytesPerSecond| unit_text(rate.0, (1_000_000, "MB/s"), "B/s");
-    let time = |time: Duration| unit_text(time.picoseconds(), (1_000_000, "us"), "ps");
-    let size = |size: Bytes| unit_text(size.get(), (1_000_000_000, "GB"), "B");
-    let source = args.source.as_deref().unwrap_or("as printed on the box");
-    let mut drive = vec![
-        ("name", text(&args.name)),
-        (
-            "kind",
-            text(match args.kind {
-                Media::Ssd => "ssd",
-                Media::Hdd => "hdd",
-            }),
-        ),
-        ("source", text(source)),
-    ];
-    drive.extend(args.capacity.map(|capacity| ("capacity", size(capacity))));
+    let message = format!("the options do not describe a drive:\n  {}", missing.join("\n  "));
+    Err(Failure::input(message).hint("`lanemark drive new --help` has an example"))
+}
+
+fn text_value(text: &str) -> FileValue {
+    FileValue::Text(text.to_owned())
+}
+
+/// Returns a value exactly as given: in the large unit if it is a multiple of it, otherwise in the small unit.
+fn unit_value(value: u64, large: u64, unit: &str, small: &str) -> FileValue {
+    FileValue::Text(if value.is_multiple_of(large) {
+        format!("{} {unit}", value / large)
+    } else {
+        format!("{value} {small}")
+    })
+}
+
+fn size_value(size: Bytes) -> FileValue {
+    unit_value(size.get(), 1_000_000_000, "GB", "B")
+}
+
+/// Returns the values of the table `[drive.port]`.
+fn port_values(args: &DriveNewArgs) -> Vec<(&'static str, FileValue)> {
+    let text = text_value;
     let line = |rate: Option<BitsPerSecond>| {
-        unit_text(rate.unwrap_or_default().0, (1_000_000, "Mb/s"), "b/s")
+        unit_value(rate.unwrap_or_default().0, 1_000_000, "Mb/s", "b/s")
     };
-    let port = match args.protocol {
+    match args.protocol {
         Some(protocol @ (Protocol::Nvme | Protocol::PcieAhci)) => vec![
             ("protocol", text(if protocol == Protocol::Nvme { "nvme" } else { "ahci" })),
             (
@@ -234,7 +253,15 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
             ),
         ],
         _ => vec![("protocol", text("ahci")), ("sata", line(args.rate))],
-    };
+    }
+}
+
+/// Returns the values of the table `[rated]`.
+fn rated_values(args: &DriveNewArgs, source: &str) -> Vec<(&'static str, FileValue)> {
+    let text = text_value;
+    let bare = |value: &dyn std::fmt::Display| FileValue::Bare(value.to_string());
+    let rate = |rate: BytesPerSecond| unit_value(rate.0, 1_000_000, "MB/s", "B/s");
+    let time = |time: Duration| unit_value(time.picoseconds(), 1_000_000, "us", "ps");
     let mut rated = vec![("source", text(source))];
     let counts = [
         ("year", args.year),
@@ -259,14 +286,9 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     ];
     rated.extend(times.into_iter().filter_map(|(key, value)| Some((key, time(value?)))));
     let sizes = [("pseudo_slc", args.pseudo_slc), ("cache", args.cache)];
-    rated.extend(sizes.into_iter().filter_map(|(key, value)| Some((key, size(value?)))));
+    rated.extend(sizes.into_iter().filter_map(|(key, value)| Some((key, size_value(value?)))));
     rated.extend(args.compresses_to.map(|share| ("compresses_to", text(&share.to_string()))));
-    let head = format!(
-        "{} {}: ratings from its box, written by `lanemark drive new`. All other values are derived from them.\n\n",
-        RATED.mark,
-        args.name.replace(['\n', '\r'], " ")
-    );
-    Ok(head + &rated::file_text(&drive, &port, &rated))
+    rated
 }
 
 #[cfg(test)]

@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_those_of_a_whole_or_a_short_run_unless_they_are_given() {
+    fn default_sizes_fit_a_whole_or_a_short_run() {
         let of = |words: &[&str]| {
             let LiveSettings { turns, times, scale } = sizes(words, 45).unwrap();
             let seconds = [times.ramp, times.duration].map(|time| time.as_secs());

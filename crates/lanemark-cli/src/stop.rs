@@ -180,14 +180,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ignored_signals_are_those_of_the_mask() {
+    fn ignored_signals_match_the_mask() {
         // Rust programs ignore SIGPIPE from the start. SIGKILL cannot be ignored.
         assert!(is_ignored(13));
         assert!(!is_ignored(9) && !is_ignored(19));
     }
 
     #[test]
-    fn an_action_runs_once_and_the_exit_code_without_a_signal_is_that_of_an_interrupt() {
+    fn an_action_runs_once_and_an_interrupt_is_the_default() {
         assert_eq!(exit_code(), 130);
         assert!(!finish_with());
         let ran = Arc::new(AtomicBool::new(false));

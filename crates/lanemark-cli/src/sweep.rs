@@ -134,7 +134,7 @@ impl SweepOutputs {
             page.write(&lanemark_report::sweep_html(sweep, read_if_present(csv).as_ref()))?;
         }
         let target = target.map(Ratio::get);
-        if json {
+        if *json {
             let answer = lanemark_report::sweep_answer(sweep, target);
             output::print_json(&SweepJson { schema_version: SCHEMA_VERSION, answer, sweep })?;
         } else {

@@ -22,7 +22,7 @@ pub(crate) struct TraceFile {
     read_bytes: Rc<TraceDigest>,
 }
 
-/// The bytes of a trace that were read until now: their hash and their count.
+/// The bytes of a trace that were read so far: their hash and their count.
 #[derive(Default)]
 pub(crate) struct TraceDigest {
     hasher: RefCell<Sha256>,

@@ -132,7 +132,7 @@ fn run(page: &str) -> (usize, Vec<String>) {
 }
 
 #[test]
-fn every_command_of_the_book_runs_in_an_empty_folder_and_prints_what_is_shown() {
+fn commands_of_the_book_print_the_shown_text() {
     let left = |page: &String| !RUN_ELSEWHERE.contains(&page.as_str());
     let mut pages: Vec<String> = pages().into_iter().filter(left).collect();
     // The longest pages come first, so that both threads end at about the same time.
@@ -189,7 +189,7 @@ fn paths(value: &serde_json::Value, at: &str, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn every_field_of_a_saved_run_stands_in_the_schema() {
+fn every_field_of_a_saved_run_is_in_the_schema() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut found = BTreeSet::new();
     for (system, duration, name) in [

@@ -273,7 +273,7 @@ fn measuring_makes_a_file_and_removes_it_and_keeps_the_result() {
 }
 
 #[test]
-fn a_file_of_the_users_is_refused_with_3_and_left_alone() {
+fn a_file_of_the_users_is_refused_and_stays_unchanged() {
     let folder = folder();
     let file = folder.path().join("thesis.dat");
     fs::write(&file, "three years of work").unwrap();
@@ -435,7 +435,7 @@ fn a_day_of_random_writes_approaches_the_steady_state() {
 }
 
 #[test]
-fn rounds_go_on_until_they_are_steady() {
+fn rounds_continue_until_they_are_steady() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let out = path("steady.json");

@@ -1,7 +1,7 @@
 //! Tests every file that a command creates next to a file that the user named, under a name that the user did not
 //! choose. Another program's file with that name stays unchanged, and a link with that name is not followed.
 //!
-//! `COMPANIONS` lists these files. The tidy test `files_are_created_only_where_it_is_known_how` finds code that would
+//! `COMPANIONS` lists these files. The tidy test `files_are_created_only_in_known_files` finds code that would
 //! create such a file in an untested way.
 
 use std::fs;
@@ -127,7 +127,7 @@ fn files_of_others_stay_and_no_link_is_followed() {
 
 /// Without foreign files, each command of the list succeeds. Therefore the refusals above are caused by the files.
 #[test]
-fn each_command_does_its_work_where_nothing_is() {
+fn each_command_works_in_an_empty_folder() {
     let folder = folder();
     for words in [SERVE, LOAD, VERIFY, SWEEP, SIM] {
         let output = run(folder.path(), words);

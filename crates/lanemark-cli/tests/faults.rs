@@ -62,7 +62,7 @@ fn sample_with_protected_buffer() -> Sample {
 }
 
 #[test]
-fn unreadable_ranges_fail_their_reads_alone_and_each_takes_the_drives_recovery() {
+fn unreadable_ranges_fail_only_their_reads_after_the_drives_recovery() {
     // The range is half of the 1 GiB span.
     let half = sample(READS, "media-error range=0B..512MiB recovery=1ms");
     let failed = half.errors.total() as f64;
@@ -84,7 +84,7 @@ fn refused_writes_and_lost_ports_are_counted_by_their_kind() {
 }
 
 #[test]
-fn pauses_latency_and_stuck_commands_hold_requests_up_and_fail_none() {
+fn pauses_latency_and_stuck_commands_delay_requests_without_failures() {
     for (fault, longest) in [
         ("pause at=100ms for=50ms", ms(50)),
         ("latency at=100ms for=50ms extra=20ms", ms(20)),

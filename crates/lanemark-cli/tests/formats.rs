@@ -220,7 +220,7 @@ fn the_size_of_the_target_may_be_given_to_the_command() {
 }
 
 #[test]
-fn options_of_a_trace_are_refused_where_none_is_replayed() {
+fn options_of_a_trace_are_refused_without_a_replay() {
     let options: [&[&str]; 4] =
         [&["--speed", "2x"], &["--wrap"], &["--limit", "5"], &["--as-fast-as-possible"]];
     for option in options {
@@ -282,7 +282,7 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
 }
 
 #[test]
-fn a_simulated_job_without_direct_says_what_is_assumed_of_the_page_cache() {
+fn a_simulated_job_without_direct_states_the_assumed_page_cache() {
     let folder = folder();
     let job = folder.path().join("cached.fio");
     let out = folder.path().join("out.json");

@@ -66,7 +66,7 @@ fn completions_know_commands_and_options_and_the_shells_read_them() {
 }
 
 #[test]
-fn manual_pages_are_written_anew_and_never_over_anything_else() {
+fn manual_pages_replace_only_manual_pages() {
     let folder = tempfile::tempdir().unwrap();
     let man = folder.path().join("share/man1");
     let written = || lanemark!(&["completions", "man", man.to_str().unwrap()]).output();

@@ -90,7 +90,7 @@ fn json_is_all_of_stdout_and_a_drawing_is_a_file() {
 }
 
 #[test]
-fn what_is_not_there_is_wrong_input_with_a_hint() {
+fn a_missing_path_is_wrong_input_with_a_hint() {
     let folder = laptop();
     let cases: [(&[&str], &str); 4] = [
         (&["nvme1n1", "--sysfs", root(&folder)], "hint: the nearest names are nvme0n1"),
@@ -199,7 +199,7 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_names_the_expected_input() {
 }
 
 #[test]
-fn this_machine_is_shown_where_it_has_block_devices() {
+fn this_machine_is_shown_if_it_has_block_devices() {
     if !Path::new("/sys/block").is_dir() {
         lanemark_testbed::skipped("this machine shows no /sys/block");
         return;
@@ -243,7 +243,7 @@ fn long_capture(path: &Path) {
 }
 
 #[test]
-fn the_folder_of_a_capture_is_private_and_goes_with_any_signal() {
+fn a_captures_folder_is_private_and_any_signal_removes_it() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let capture = folder.path().join("long.tar");

@@ -21,7 +21,7 @@ fn a_drive_is_shown_with_each_value_and_its_origin() {
 }
 
 #[test]
-fn a_platform_is_shown_with_its_ports_and_a_host_and_a_workload_with_what_they_say() {
+fn platforms_are_shown_with_ports_and_other_entries_with_values() {
     let text = lanemark!(&["library", "workstation-z170"]).stdout();
     for part in ["DMI", "PCIe 3.0 x4", "m2", "SATA 6 Gb/s", "platform.cpu.request_submit"] {
         assert!(text.contains(part), "no {part} in\n{text}");
@@ -91,7 +91,7 @@ fn an_unknown_name_is_reported_with_similar_names() {
 }
 
 #[test]
-fn a_platform_alone_has_a_path_too() {
+fn a_platform_without_a_drive_has_a_path() {
     let text = lanemark!(&["path", "workstation-z170"]).stdout();
     assert!(text.contains("port m2") && text.contains("packets of"), "{text}");
     let found =

@@ -28,12 +28,12 @@ fn runs(document: &str, at_least: usize) {
 }
 
 #[test]
-fn every_command_of_the_readme_runs_and_prints_what_is_shown() {
+fn every_command_of_the_readme_prints_the_shown_text() {
     runs("README.md", 5);
 }
 
 #[test]
-fn every_command_of_the_tour_runs_and_prints_what_is_shown() {
+fn every_command_of_the_tour_prints_the_shown_text() {
     runs("docs/tour.md", 20);
 }
 

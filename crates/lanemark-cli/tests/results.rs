@@ -112,7 +112,7 @@ fn percentiles_are_compared_with_intervals_and_differences_are_named() {
 }
 
 #[test]
-fn a_target_is_answered_with_the_least_depth_that_gives_it() {
+fn a_target_is_answered_with_the_smallest_sufficient_depth() {
     let folder = tempfile::tempdir().unwrap();
     let usual = ["sweep", NVME, "--workload", READS, "--duration", "10ms", "--out", "s.csv"];
     let text = lanemark!(folder.path(), &[&usual[..], &["--target", "90%"]].concat()).stdout();

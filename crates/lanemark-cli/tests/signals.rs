@@ -135,7 +135,7 @@ fn a_study_that_ends_within_a_long_test_saves_the_ended_tests() {
 }
 
 #[test]
-fn a_sweep_keeps_its_points_and_goes_on() {
+fn a_sweep_keeps_its_points_and_continues() {
     let folder = folder();
     let test = "crystaldiskmark-8:rnd4k-q32t1-read";
     let sweep = |depths: &str, long: &str| {

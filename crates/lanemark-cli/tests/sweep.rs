@@ -38,7 +38,7 @@ const MANY: [&str; 6] =
     ["--duration", "20ms", "--axis", "queue_depth=1..60", "--axis", "drive.flash.read=40us,80us"];
 
 #[test]
-fn a_sweep_that_is_killed_goes_on_and_comes_to_the_same_bytes() {
+fn a_killed_sweep_continues_to_the_same_bytes() {
     let folder = folder();
     let whole = folder.path().join("whole.csv");
     sweep(&whole, &MANY).stdout();
@@ -76,7 +76,7 @@ fn provenance(file: &Path) -> PathBuf {
 }
 
 #[test]
-fn who_made_a_sweep_lies_beside_it_and_is_the_same_when_it_goes_on() {
+fn a_sweeps_provenance_is_adjacent_and_survives_a_restart() {
     let folder = folder();
     let out = folder.path().join("s.csv");
     let axis = ["--duration", "2ms", "--axis", "queue_depth=1,2", "--seed", "7"];
@@ -139,7 +139,7 @@ fn only_torn_and_missing_rows_are_run_again() {
 }
 
 #[test]
-fn one_core_and_many_come_to_the_same() {
+fn one_core_and_many_give_the_same_result() {
     let folder = folder();
     let axes = ["--duration", "2ms", "--axis", "block=4KiB..64KiB*2", "--axis", "threads=1,2,4"];
     let files = ["1", "2", "7"].map(|jobs| {
@@ -153,7 +153,7 @@ fn one_core_and_many_come_to_the_same() {
 
 /// A point equals the result of `sim`.
 #[test]
-fn a_point_is_that_run_alone() {
+fn a_point_equals_a_separate_run() {
     let folder = folder();
     let out = folder.path().join("sweep.csv");
     let run = folder.path().join("run.json");
@@ -316,7 +316,7 @@ fn errors_are_reported_before_anything_runs() {
 }
 
 #[test]
-fn a_file_of_anything_else_is_left_alone() {
+fn a_file_of_another_kind_stays_unchanged() {
     let folder = folder();
     let out = folder.path().join("sweep.csv");
     let depths = ["--duration", "2ms", "--axis", "queue_depth=1,2"];

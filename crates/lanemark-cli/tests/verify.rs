@@ -327,7 +327,7 @@ impl Drop for LoopDevice {
 }
 
 #[test]
-fn a_block_device_is_written_where_it_is_offered_and_then_judged() {
+fn an_offered_block_device_is_written_and_judged() {
     let folder = WorkFolder::new();
     fs::write(folder.path("medium"), vec![7; 8 << 20]).unwrap();
     let Some(device) = LoopDevice::over(&folder.path("medium")) else { return };

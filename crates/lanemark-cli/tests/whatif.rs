@@ -98,7 +98,7 @@ fn an_undetermined_value_of_a_fit_widens_the_prediction() {
 }
 
 #[test]
-fn an_answer_in_words_names_the_change_the_gain_the_loss_and_the_cause() {
+fn an_answer_names_the_change_the_gain_and_the_cause() {
     let text_of = |arguments: &[&str]| {
         let usual = ["--duration", "50ms", "--no-interval"];
         let output = lanemark!(&[&["whatif"], arguments, &usual].concat()).output();

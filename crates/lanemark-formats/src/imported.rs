@@ -59,9 +59,15 @@ impl<'s> ResultDraft<'s> {
             order: TestOrder::Listed,
             tests: Vec::new(),
         };
-        let (tests, warnings, notes) = (Vec::new(), Vec::new(), Vec::new());
-        let unplaced = NotedTests::default();
-        Self { supplied, size, workload, tests, warnings, notes, unplaced }
+        Self {
+            supplied,
+            size,
+            workload,
+            tests: Vec::new(),
+            warnings: Vec::new(),
+            notes: Vec::new(),
+            unplaced: NotedTests::default(),
+        }
     }
 
     /// Adds a test, with the warnings about its figures.
@@ -78,8 +84,11 @@ impl<'s> ResultDraft<'s> {
         self.warnings.extend(contradiction);
         let (what, options): (Vec<&str>, Vec<&str>) = test.unstated().into_iter().unzip();
         if !what.is_empty() {
-            let (what, option) = (what.join(" and "), options.join(" and "));
-            self.warnings.push(Warning::NotStated { test: name(), what, option });
+            self.warnings.push(Warning::NotStated {
+                test: name(),
+                what: what.join(" and "),
+                option: options.join(" and "),
+            });
         }
         if !placed {
             self.unplaced.add(&test.name);
@@ -97,7 +106,8 @@ impl<'s> ResultDraft<'s> {
         file: &str,
         target: MeasuredTarget,
     ) -> Result<ImportedResult, FormatError> {
-        let (size, span) = (self.size, self.supplied.span);
+        let size = self.size;
+        let span = self.supplied.span;
         let origin = match span {
             Some(_) => "as --span states",
             None => "the minimum that was used; set the size of the file or device with --span",

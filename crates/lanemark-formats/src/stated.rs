@@ -124,7 +124,8 @@ impl ReportedRun {
         let moved = tests.iter().map(|test| test.sample.bytes().get()).max().unwrap_or(0);
         let size = supplied.span.unwrap_or(Bytes(moved.max(1 << 20)));
         let mut draft = ResultDraft::new(&stem, &program, size, supplied);
-        (draft.warnings, draft.notes) = (warnings, notes);
+        draft.warnings = warnings;
+        draft.notes = notes;
         let mut names = TestNames::default();
         for mut one in tests {
             let name = names.take(clean_name(&one.name));
@@ -134,8 +135,8 @@ impl ReportedRun {
                 Warning::Imported { note: format!("{name}: {what}, and the counts are used") }
             });
             let test = Test { name, ..one.test(size, supplied) };
-            let (printed, samples) = (&one.sample, vec![one.sample.clone()]);
-            draft.add(ImportedTest { test, samples, printed, contradiction, placed });
+            let samples = vec![one.sample.clone()];
+            draft.add(ImportedTest { test, samples, printed: &one.sample, contradiction, placed });
         }
         let engine = engine.as_deref().unwrap_or("engine not stated");
         let target = MeasuredTarget {

@@ -151,7 +151,7 @@ proptest! {
 }
 
 #[test]
-fn latencies_that_fio_did_not_measure_have_no_figures() {
+fn latencies_that_fio_did_not_measure_lack_figures() {
     let zeros = json!({"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0});
     let result = import(&output(options(), &[("read", direction(500, &zeros))]).to_string());
     let latency = reads(&result);
@@ -225,7 +225,7 @@ fn options_that_contradict_the_counts_are_not_believed() {
 }
 
 #[test]
-fn an_output_without_options_states_none_and_takes_them_from_the_user() {
+fn an_output_without_options_takes_them_from_the_user() {
     let mut bare = output(json!({}), &[("read", direction(2_000, &measure()))]);
     bare["jobs"][0].as_object_mut().unwrap().remove("job options");
     let result = import(&bare.to_string());
@@ -273,7 +273,7 @@ fn reads_and_writes_that_fio_does_not_separate_are_kept_together() {
 }
 
 #[test]
-fn directions_are_results_of_their_own() {
+fn directions_are_their_own_results() {
     let slow = json!({"min": 100, "max": 900, "mean": 400.0, "percentile": {"50.000000": 390}});
     let both = [("read", direction(3_000, &measure())), ("write", direction(1_000, &slow))];
     let options = json!({"rw": "randrw", "rwmixread": "75", "bs": "4k", "size": "1g"});

@@ -201,7 +201,7 @@ fn the_options_that_are_read_become_tests() {
 }
 
 #[test]
-fn jobs_run_beside_each_other_up_to_a_wall() {
+fn jobs_run_in_parallel_up_to_a_wall() {
     let jobs = read("[global]\nsize=1m\n[a]\n[b]\nstartdelay=3\n[c]\nstonewall\n[d]\nwait_for=c\n");
     let starts: Vec<(bool, Duration)> =
         jobs.workload.tests.iter().map(|test| (test.start.beside, test.start.delay)).collect();
@@ -227,7 +227,7 @@ fn a_job_that_waits_for_an_earlier_one_waits_for_all_of_them() {
 }
 
 #[test]
-fn jobs_with_files_of_their_own_have_parts_of_their_own() {
+fn jobs_with_their_own_files_have_their_own_parts() {
     let jobs = read("[global]\nsize=10m\n[a]\nnumjobs=2\n[b]\n[c]\nfilename=x\n[d]\nfilename=x\n");
     let ranges: Vec<(u64, u64)> = jobs
         .workload
@@ -403,7 +403,7 @@ proptest! {
 }
 
 #[test]
-fn the_page_cache_takes_requests_of_any_size_and_waits_for_those_of_libaio() {
+fn the_page_cache_accepts_any_size_and_waits_for_libaio() {
     // This is the disk check from etcd's documentation.
     let etcd = read("[mytest]\nrw=write\nioengine=sync\nfdatasync=1\nsize=22m\nbs=2300\n");
     let test = &etcd.workload.tests[0];

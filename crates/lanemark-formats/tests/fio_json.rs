@@ -103,7 +103,7 @@ fn bins_are_whole_and_percentiles_raise_a_warning() {
 }
 
 #[test]
-fn clients_are_tests_of_their_own_and_their_sum_is_none() {
+fn clients_are_separate_tests_and_their_sum_is_omitted() {
     let imported = read(CLIENT);
     assert_eq!(imported.result.tests.len(), 2);
     assert!(imported.result.tests.iter().all(|test| test.test.name.ends_with(" on 127.0.0.1")));

@@ -143,7 +143,7 @@ fn the_rate_of_every_clone_and_direction_is_kept() {
 }
 
 #[test]
-fn clones_of_a_file_have_a_note_if_their_ranges_differ_from_those_of_fio() {
+fn clones_have_a_note_if_their_ranges_differ_from_fio() {
     let base = "filename=x\nfilesize=64m\nbs=64k\nnumjobs=4";
     let parts = format!("{base}\noffset_increment=16m\nsize=16m");
     assert_eq!(nearly(&format!("{parts}\nrw=randread\nnorandommap")), ["offset_increment"]);

@@ -237,7 +237,7 @@ fn repeated_figures_of_one_run_count_once_and_clones_are_added() {
 }
 
 #[test]
-fn options_of_unlike_jobs_are_not_those_of_their_sum() {
+fn a_sum_of_unlike_jobs_does_not_have_their_options() {
     let text = sample("fio-3.txt").replace("(g=1): rw=write", "(g=0): rw=write");
     let text = &text[..text.find("log: (groupid").unwrap()];
     let result = result(text);

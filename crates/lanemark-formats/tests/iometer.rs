@@ -62,7 +62,7 @@ fn cycled(steps: &str) -> Result<Vec<u32>, FormatError> {
 }
 
 #[test]
-fn depths_are_cycled_where_the_test_says_so() {
+fn depths_are_cycled_if_the_test_says_so() {
     for (steps, depths) in [
         ("1 8 2 EXPONENTIAL", &[1, 2, 4, 8][..]),
         ("2 20 3 exponential", &[2, 6, 18]),

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_tell_rate_queueing_and_name() {
+    fn words_distinguish_rate_queueing_and_name() {
         let mut words = vec![0_u16; WORDS];
         words[76] = 0x010e;
         (words[53], words[88]) = (0x0006, 0x203f);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_words_are_none() {
+    fn too_few_words_are_rejected() {
         assert!(IdentifyData::parse("0040 3fff").is_none());
         assert!(IdentifyData::parse(&"zzzz ".repeat(WORDS)).is_none());
         let silent = IdentifyData(vec![0xffff; WORDS]);

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ceilings_of_a_path_are_those_of_its_links_for_the_test() {
+    fn the_ceilings_of_a_path_match_its_links() {
         let links = vec![
             pcie(4, Some(Bytes(256))),
             usb(Some(480_000_000)),

@@ -187,7 +187,7 @@ fn other_programs_on_the_processors_remove_the_verdicts_that_they_could_explain(
 }
 
 #[test]
-fn a_rule_applies_to_targets_of_its_kind_alone() {
+fn a_rule_applies_only_to_targets_of_its_kind() {
     check_verdict(
         LimitingPart::Undecided,
         &[

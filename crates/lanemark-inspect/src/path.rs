@@ -39,7 +39,7 @@ struct PathWalk<'a> {
     sysfs: &'a Sysfs,
     functions: &'a PciFunctionCache,
     hops: Vec<InspectedHop>,
-    /// The last PCI function on the path until now, with its role.
+    /// The last PCI function on the path so far, with its role.
     pci: Option<(Rc<PciFunction>, PciFunctionKind)>,
     /// The last ATA or SAS port on the path, to which the next device is attached.
     port: Option<(DevicePosition, ComponentKind)>,

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_without_a_class_has_the_role_of_what_is_below_it() {
+    fn a_function_without_a_class_has_its_childs_role() {
         for (next, driver, role) in [
             ("0000:02:00.0", None, PciFunctionKind::RootPort),
             ("nvme", None, PciFunctionKind::Nvme),

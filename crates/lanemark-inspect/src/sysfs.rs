@@ -162,7 +162,7 @@ impl Sysfs {
         &self.named
     }
 
-    /// Returns the files that could not be read until now, sorted by path.
+    /// Returns the files that could not be read so far, sorted by path.
     pub(crate) fn unread(&self) -> Vec<UnreadFile> {
         self.unread.borrow().iter().cloned().collect()
     }

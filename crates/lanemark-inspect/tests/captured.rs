@@ -36,7 +36,7 @@ fn read(tar: &[u8]) -> Result<Inspection, String> {
 }
 
 #[test]
-fn a_capture_says_the_same_and_has_nothing_else() {
+fn a_capture_contains_the_same_facts_only() {
     let tree = laptop();
     tree.file("devices/secret", "nothing of this");
     let tar = capture(&tree);
@@ -230,7 +230,7 @@ fn sizes_and_ports_that_no_lspci_prints_are_not_taken() {
 }
 
 #[test]
-fn texts_that_are_none_of_lspci_or_are_spoilt_do_no_harm() {
+fn foreign_and_spoilt_texts_do_no_harm() {
     for text in
         ["", "hello\n", "-[", "-[zz:zz]-+-", "-[0000:00]-+-0", "00:00.0\n", "\u{fffd}\u{fffd}:\n"]
     {

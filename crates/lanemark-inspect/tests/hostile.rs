@@ -41,7 +41,7 @@ fn replace(tree: &Tree, path: &str, content: &[u8]) {
 }
 
 #[test]
-fn an_empty_folder_and_none_at_all_are_errors_with_hints() {
+fn empty_and_missing_folders_are_errors_with_hints() {
     let empty = Tree::new();
     let error = empty.inspect(None).unwrap_err();
     assert!(matches!(error, InspectError::NoDevices { .. }));

@@ -27,7 +27,7 @@ fn ports(tree: &Tree) -> (Vec<String>, String) {
 }
 
 #[test]
-fn a_port_has_the_capability_of_its_own_end_and_the_configured_payload() {
+fn a_port_has_its_ends_capability_and_the_configured_payload() {
     let tree = Tree::new();
     // The drive limits the link to generation 3; another part limits it to two lanes.
     let most = [(GEN4, 4), (GEN3, 4)];

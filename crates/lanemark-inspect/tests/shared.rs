@@ -93,7 +93,7 @@ fn switch() -> Tree {
 }
 
 #[test]
-fn a_switch_has_no_link_between_its_own_ports() {
+fn a_switch_lacks_links_between_its_own_ports() {
     let tree = switch();
     let text = tree.path_text();
     let first: Vec<&str> = text.lines().take(7).collect();

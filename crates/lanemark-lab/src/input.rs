@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_bound_is_refused_whatever_length_is_told() {
+    fn excess_input_is_refused_regardless_of_the_stated_length() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("long");
         std::fs::write(&path, [b'x'; 101]).unwrap();

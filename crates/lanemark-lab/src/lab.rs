@@ -188,6 +188,19 @@ impl Lab {
         }
     }
 
+    /// Returns the repeats of each group of parallel tests, which are the pieces of work.
+    fn pieces(&self, works: &[LabRun<'_>]) -> Vec<TestPosition> {
+        let mut pieces = Vec::new();
+        for (run, work) in works.iter().enumerate() {
+            for group in work.workload.groups() {
+                let test = group.start;
+                let repeats = 0..self.repeats(work, test);
+                pieces.extend(repeats.map(|repeat| TestPosition { run, test, repeat }));
+            }
+        }
+        pieces
+    }
+
     /// Runs several workloads, each on its system, and returns their results in the order of `works`.
     ///
     /// # Errors
@@ -198,26 +211,8 @@ impl Lab {
         provenance: &Provenance,
         watch: &mut EventObserver<'_>,
     ) -> Result<Vec<RunResult>, LabError> {
-        let mut tests = works.iter().flat_map(|work| &work.workload.tests);
-        if let Some(test) = tests.find(|test| test.needs_page_cache()) {
-            let message =
-                format!("test `{}`: block = {}: a multiple of 512 B", test.name, test.block);
-            return Err(LabError::input(message).hint(
-                "only the page cache accepts requests of this size: simulate a fio job file, or \
-                       round the size",
-            ));
-        }
-        let pieces: Vec<TestPosition> = (0..works.len())
-            .flat_map(|run| works[run].workload.groups().into_iter().map(move |group| (run, group)))
-            .flat_map(|(run, group)| {
-                let test = group.start;
-                (0..self.repeats(&works[run], test)).map(move |repeat| TestPosition {
-                    run,
-                    test,
-                    repeat,
-                })
-            })
-            .collect();
+        check_blocks(works)?;
+        let pieces = self.pieces(works);
         let memory = self.memory_of_each(pieces.len());
         let systems: Vec<System> =
             works.iter().map(|work| work.system.with_memory(memory)).collect();
@@ -310,4 +305,15 @@ impl Lab {
         });
         Ok(results.collect())
     }
+}
+
+/// Checks that no test requires the page cache, which is not simulated.
+fn check_blocks(works: &[LabRun<'_>]) -> Result<(), LabError> {
+    let mut tests = works.iter().flat_map(|work| &work.workload.tests);
+    let Some(test) = tests.find(|test| test.needs_page_cache()) else { return Ok(()) };
+    let message = format!("test `{}`: block = {}: a multiple of 512 B", test.name, test.block);
+    Err(LabError::input(message).hint(
+        "only the page cache accepts requests of this size: simulate a fio job file, or \
+         round the size",
+    ))
 }

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_piece_tells_comes_in_its_order() {
+    fn messages_of_a_piece_arrive_in_order() {
         let mut messages = vec![Vec::new(); 50];
         let count = |(): &mut (), _: usize, tell: &dyn Fn(u32) -> bool| {
             assert!((0..20).all(tell));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_work_ends_when_told_to_also_within_a_piece() {
+    fn the_work_ends_on_request_also_within_a_piece() {
         let mut seen = 0;
         // Each piece runs until the receiver stops listening.
         let endless =

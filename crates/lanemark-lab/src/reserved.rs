@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_have_names_of_their_own() {
+    fn many_at_once_have_their_own_names() {
         let folder = tempfile::tempdir().unwrap();
         let results = folder.path().join("a/results");
         let name = |number: u32| format!("run-{number}.json");
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_dead_left_goes_and_what_the_living_have_stays() {
+    fn files_of_dead_processes_are_removed_and_others_stay() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for name in [".lanemark-a.json.lock", ".lanemark-a.json-17-0.tmp", ".tmpAbC", "a.lock"] {
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_somebody_else_took_meanwhile_is_theirs() {
+    fn a_name_taken_by_another_process_is_respected() {
         let folder = tempfile::tempdir().unwrap();
         let own =
             ReservedName::in_folder(folder.path(), |number| format!("{number}.json")).unwrap();

@@ -21,7 +21,7 @@ fn run(started_at: &str) -> RunResult {
 }
 
 #[test]
-fn runs_at_once_have_names_of_their_own_and_all_are_listed() {
+fn parallel_runs_have_separate_names_and_are_all_listed() {
     let folder = tempfile::tempdir().unwrap();
     let results = folder.path().join("a/results");
     let began = "2026-01-01T00:00:00Z";

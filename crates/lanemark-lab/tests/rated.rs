@@ -48,7 +48,7 @@ fn drives_of_the_library_meet_their_sequential_and_random_ratings() {
 }
 
 #[test]
-fn one_request_at_a_time_takes_what_it_is_rated_at() {
+fn one_request_at_a_time_takes_its_rated_time() {
     let library = Library::built_in();
     let folder = tempfile::tempdir().unwrap();
     let ports = [
@@ -81,7 +81,7 @@ fn one_request_at_a_time_takes_what_it_is_rated_at() {
 }
 
 #[test]
-fn a_client_drive_stores_a_journal_at_a_flush_and_a_servers_drive_has_none() {
+fn client_drives_store_a_journal_at_a_flush_unlike_servers() {
     let library = Library::built_in();
     let folder = tempfile::tempdir().unwrap();
     let flush = |market: &str| {
@@ -97,7 +97,7 @@ fn a_client_drive_stores_a_journal_at_a_flush_and_a_servers_drive_has_none() {
 }
 
 #[test]
-fn steady_random_writes_come_to_their_rating() {
+fn steady_random_writes_reach_their_rating() {
     let library = Library::built_in();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("server.toml");
@@ -122,7 +122,7 @@ fn steady_random_writes_come_to_their_rating() {
 }
 
 #[test]
-fn ratings_that_cannot_be_are_told_all_at_once() {
+fn ratings_that_cannot_be_are_reported_all_at_once() {
     let all = wrong(
         "read = \"9000 MB/s\"\nwrite = \"500 MB/s\"\nrandom_write = 200000\nrandom_read = 10\n\
          random_read_qd1 = 20\nsteady_write = \"600 MB/s\"\nrpm = 7200\n",
@@ -144,7 +144,7 @@ fn ratings_that_cannot_be_are_told_all_at_once() {
 }
 
 #[test]
-fn ranges_upside_down_are_told() {
+fn ranges_upside_down_are_reported() {
     let of = |range: &str| {
         let text = format!(
             "{NVME}[rated]\n[flash]\nread = {{ value = \"50 us\", assumed = \"x\", range = {range} }}\n"

@@ -117,7 +117,7 @@ fn record_event(events: &mut Vec<Seen>, event: &Event<'_>) {
 }
 
 #[test]
-fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
+fn all_events_of_a_repeat_arrive_in_order() {
     let system = system(SATA);
     let workload = short(20);
     for threads in [1, 3] {
@@ -157,7 +157,7 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
 }
 
 #[test]
-fn an_end_that_is_asked_for_comes_within_a_test_and_leaves_what_had_ended() {
+fn a_requested_end_keeps_the_tests_that_had_ended() {
     let system = system(NVME);
     let mut workload = short(2);
     // Without cancellation, the run would take hours.
@@ -184,7 +184,7 @@ fn an_end_that_is_asked_for_comes_within_a_test_and_leaves_what_had_ended() {
 }
 
 #[test]
-fn what_is_cancelled_before_it_begins_has_nothing() {
+fn a_run_cancelled_before_its_start_is_empty() {
     let lab = lab(2);
     let system = system(NVME);
     let workload = short(2);
@@ -208,7 +208,7 @@ fn what_is_cancelled_before_it_begins_has_nothing() {
 }
 
 #[test]
-fn of_several_tests_that_fail_the_first_is_told_whoever_runs_them() {
+fn the_first_failed_test_is_reported_for_any_threads() {
     let system = system(NVME);
     let mut workload = short(50);
     for test in &mut workload.tests[1..] {

@@ -54,7 +54,7 @@ fn what_if(measured: Option<&RunResult>) -> WhatIf {
 }
 
 #[test]
-fn shortened_tests_tell_what_whole_ones_do() {
+fn shortened_tests_report_the_figures_of_whole_ones() {
     let system = assemble(&Library::built_in(), PRESENT, &[]).unwrap();
     let workload = workload();
     let work = LabRun { system: &system, workload: &workload };
@@ -78,7 +78,7 @@ fn shortened_tests_tell_what_whole_ones_do() {
 }
 
 #[test]
-fn a_measured_figure_is_scaled_only_where_the_limit_stays() {
+fn a_measured_figure_is_scaled_only_if_the_limit_stays() {
     let library = Library::built_in();
     let system = assemble(&library, PRESENT, &[]).unwrap();
     let workload = workload();
@@ -105,7 +105,7 @@ fn a_measured_figure_is_scaled_only_where_the_limit_stays() {
 /// A drive that measured 2% above the formula of its SATA link is not expected to exceed a second such link by more
 /// than the accuracy of the formula.
 #[test]
-fn an_interval_does_not_exceed_what_the_links_carry() {
+fn an_interval_does_not_exceed_the_rate_of_the_links() {
     let library = Library::built_in();
     let system = assemble(&library, PRESENT, &[]).unwrap();
     let mut workload = workload();

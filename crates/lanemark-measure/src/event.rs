@@ -10,7 +10,7 @@ use crate::error::MeasureError;
 pub enum Event<'a> {
     /// The file is being written in full.
     LayingOut {
-        /// Bytes written until now.
+        /// Bytes written so far.
         done: Bytes,
         /// Bytes to write.
         total: Bytes,
@@ -21,7 +21,7 @@ pub enum Event<'a> {
     MeasuringHost,
     /// A sample was completed or interrupted.
     SampleEnded {
-        /// The outcome until now.
+        /// The outcome so far.
         outcome: &'a MeasureOutcome,
     },
 }

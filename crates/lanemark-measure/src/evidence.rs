@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn processor_time_and_wakes_are_those_of_the_time_between_two_readings() {
+    fn processor_time_and_wakes_match_the_time_between_two_readings() {
         let clock = Clock::new();
         let at = |at_ns, ticks: [u64; 8], wakes, own_ns, kernel_ns| CounterReading {
             clock,
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn wakes_are_those_of_all_states_but_polling() {
+    fn wakes_include_all_states_but_polling() {
         let tree = tempfile::tempdir().unwrap();
         let state = |path: &str, name: &str, usage: &str| {
             let folder = tree.path().join(path);

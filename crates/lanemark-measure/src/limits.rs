@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rates_are_those_of_all_samples_or_of_the_device() {
+    fn the_rates_match_all_samples_or_the_device() {
         let taken = |reads: u64, writes: u64, seconds: u64| {
             let direction = |count: u64, bytes: Bytes| {
                 let mut one = DirectionResult::new();
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_both_versions_are_read_and_held_against_a_sample() {
+    fn limits_of_both_versions_are_compared_with_a_sample() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
         file("blkio.throttle.read_iops_device", "7:1 500\n7:0 2000\n");

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_runs_alone_if_it_is_the_only_one_of_its_turn() {
+    fn a_single_test_of_a_turn_runs_by_itself() {
         for beside in [
             &[false][..],
             &[false, false],

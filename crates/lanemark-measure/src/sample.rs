@@ -258,7 +258,7 @@ fn start_error(job: &ConcurrentTest<'_>, action: &'static str, source: io::Error
     MeasureError::Start { test: job.shared.test.name.clone(), action, source }
 }
 
-/// The results of the threads until now.
+/// The results of the threads so far.
 #[derive(Default)]
 struct ThreadResults {
     running: u32,
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_thread_makes_a_sample_incomplete_and_nothing_has_no_processor_time() {
+    fn a_stopped_thread_makes_a_sample_incomplete() {
         let mut stopped = threads();
         stopped[1].complete = false;
         assert!(!sample(stopped, 0, None).complete);

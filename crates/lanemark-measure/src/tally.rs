@@ -136,7 +136,7 @@ impl WindowCounts {
     }
 
     /// Returns the sum of all latencies plus the time of failed requests, which must equal `outstanding_ns`. In open
-    /// loops, latencies count from submission here.
+    /// loops, latencies are measured from submission here.
     pub(crate) fn accounted_ns(&self) -> f64 {
         let sum = |latency: &LatencyHistogram| latency.mean_ns() * latency.count() as f64;
         let directions = [&self.reads, &self.writes, &self.flushes, &self.trims];

@@ -132,7 +132,7 @@ struct RequestSlot {
     operation: Operation,
     offset: u64,
     length: u32,
-    /// Bytes moved until now.
+    /// Bytes moved so far.
     done: u32,
     /// Start of the request's latency.
     asked_ns: u64,

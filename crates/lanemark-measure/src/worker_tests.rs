@@ -281,7 +281,7 @@ fn a_stall_at_the_end_shows_in_the_slowest_and_in_the_time() {
 }
 
 #[test]
-fn an_open_loop_counts_from_when_a_request_was_due() {
+fn an_open_loop_measures_from_the_due_time() {
     let done =
         run(&open(500.0).with(|requests| requests.queue_depth = 2), Script::steady(100 * US));
     let tally = &done.ended.tally;
@@ -337,7 +337,7 @@ fn think_time_goes_by_between_requests() {
 }
 
 #[test]
-fn rounds_have_no_gaps_and_the_last_one_leaves_outstanding_requests() {
+fn rounds_lack_gaps_and_the_last_one_leaves_outstanding_requests() {
     let length = Duration::from_nanoseconds(100 * MS);
     let rounds = Some(RoundSettings { length, tracked: TrackedFigure::Iops });
     let done = run(
@@ -397,7 +397,7 @@ fn a_failed_request_ends_the_run_with_its_results_so_far() {
 }
 
 #[test]
-fn where_the_run_goes_on_failed_requests_are_in_no_other_figure() {
+fn failed_requests_of_a_continued_run_are_counted_separately() {
     let answer = |number, length| match number % 10 {
         3 => -libc::ENODATA,
         7 => 0,

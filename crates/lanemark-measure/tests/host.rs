@@ -20,7 +20,7 @@ fn measure(target: Option<&Path>) -> HostFigures {
 }
 
 #[test]
-fn a_host_without_a_target_has_no_driver() {
+fn a_host_without_a_target_lacks_a_driver() {
     let begun = Instant::now();
     let figures = measure(None);
     let taken = begun.elapsed().as_secs_f64();

@@ -123,7 +123,7 @@ fn sizes_flushes_and_trims_come_in_their_shares() {
 }
 
 #[test]
-fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
+fn parallel_tests_overlap_and_delayed_ones_begin_later() {
     let first = Test { name: "first".to_owned(), ..timed(read(), 600) };
     let start = TestStart { beside: true, delay: MS * 200 };
     let second = Test { name: "second".to_owned(), start, ..timed(read(), 600) };
@@ -199,7 +199,7 @@ fn a_series_holds_every_request_of_every_thread() {
 }
 
 #[test]
-fn every_engine_performs_its_requests_and_the_null_engine_none() {
+fn every_engine_except_the_null_engine_performs_its_requests() {
     for (_, engine) in EngineKind::ALL {
         let outcome =
             measure(&workload([write().with(|requests| requests.queue_depth = 1)]), with(engine))

@@ -134,7 +134,7 @@ fn no_two_written_blocks_are_alike() {
 }
 
 #[test]
-fn reads_and_writes_of_a_mix_are_those_of_the_stream() {
+fn reads_and_writes_of_a_mix_match_the_stream() {
     let test = Test { threads: 2, ..read() }
         .with(|requests| requests.read_share = Ratio::new(0.7).unwrap());
     let folder = tempfile::tempdir().unwrap();
@@ -291,7 +291,7 @@ fn a_run_reports_its_figures_and_warnings() {
 }
 
 #[test]
-fn where_the_page_cache_cannot_be_bypassed_the_result_says_so() {
+fn the_result_states_that_the_page_cache_was_used() {
     // ramfs rejects O_DIRECT; tmpfs accepts it but still uses the page cache.
     for kind in ["ramfs", "tmpfs"] {
         let Some(mounted) = Mounted::with(&["-t", kind, "lanemark"]) else { return };

@@ -44,7 +44,7 @@ fn a_missing_target_is_created_and_removed() {
 }
 
 #[test]
-fn a_folder_gets_a_file_of_its_own_and_keeps_the_others() {
+fn a_folder_gets_its_own_file_and_keeps_the_others() {
     let (folder, path, before) = folder_with_file();
     let workload = workload([write()]);
     let stop = AtomicBool::new(false);
@@ -91,7 +91,7 @@ fn a_file_that_may_be_overwritten_is_kept_and_never_shortened() {
 }
 
 #[test]
-fn a_file_that_may_be_overwritten_grows_where_it_is_too_small() {
+fn a_small_file_that_may_be_overwritten_grows() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("small");
     fs::write(&path, "some").unwrap();
@@ -101,7 +101,7 @@ fn a_file_that_may_be_overwritten_grows_where_it_is_too_small() {
 }
 
 #[test]
-fn another_name_of_the_same_file_may_stand_for_it() {
+fn another_name_of_the_same_file_is_accepted() {
     let (folder, path, _) = folder_with_file();
     let link = folder.path().join("link");
     let hard = folder.path().join("hard");
@@ -210,7 +210,7 @@ fn a_file_too_small_to_be_read_is_refused_with_both_sizes() {
 }
 
 #[test]
-fn a_test_without_requests_of_its_own_is_refused_before_a_file_is_made() {
+fn a_test_without_requests_is_refused_before_creating_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
     let summary =

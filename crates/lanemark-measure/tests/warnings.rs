@@ -341,7 +341,7 @@ fn figures_of_the_null_engine_raise_a_warning() {
 }
 
 #[test]
-fn a_thread_without_requests_of_its_own_is_not_busy() {
+fn a_thread_without_its_own_requests_is_not_busy() {
     let folder = tempfile::tempdir().unwrap();
     let test = Test { volume: Some(Bytes::kibi(8)), threads: 8, ..wide(read()) };
     let outcome = bench(folder.path(), test, MeasureSettings::default());

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_have_5_to_15_lines_of_which_one_in_a_hundred_is_remote() {
+    fn one_line_in_a_hundred_of_an_order_is_remote() {
         for profile in [TransactionProfile::Tpcc, TransactionProfile::Hammerdb] {
             let mut inputs = inputs(profile);
             let mut lines = 0;

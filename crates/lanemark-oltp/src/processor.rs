@@ -84,7 +84,7 @@ impl Process {
     }
 }
 
-/// Returns the processor time of this process until now, in seconds.
+/// Returns the processor time of this process so far, in seconds.
 pub(crate) fn own_s() -> Option<f64> {
     Process::read("self").map(|process| process.own as f64 / TICKS)
 }
@@ -106,7 +106,7 @@ impl ProcessFamily {
         found.starts_with(title).then_some(Self { parent, except: process })
     }
 
-    /// Returns the processor time until now in seconds, including children that have ended since the last reading.
+    /// Returns the processor time so far in seconds, including children that have ended since the last reading.
     pub(crate) fn seconds(&self) -> Option<f64> {
         let parent = Process::read(&self.parent.to_string())?;
         let mut ticks = parent.own + parent.ended;
@@ -129,7 +129,7 @@ impl ProcessFamily {
 #[derive(Clone, Debug)]
 pub(crate) struct KernelTask(PathBuf);
 
-/// The time of a task until now, in nanoseconds.
+/// The time of a task so far, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TaskTime {
     running: u64,
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_read_whatever_its_name() {
+    fn a_process_is_read_regardless_of_its_name() {
         let text = "7 (a) b (c) S 3 7 7 0 -1 4 1 2 3 4 50 6 70 8 20 0 1 0 99 0 0";
         assert_eq!(Process::parse(text), Some(Process { parent: 3, own: 56, ended: 78 }));
         assert_eq!(Process::parse("7 (a) S 3"), None);

@@ -1,4 +1,4 @@
-//! The progress of a run: the users' transactions until now.
+//! The progress of a run: the users' transactions so far.
 //!
 //! Each user writes its own counters, on its own cache lines, without waiting. A reader adds up the counters of all
 //! users.
@@ -102,12 +102,12 @@ impl ProgressSnapshot {
         (response_ms > 0.0).then(|| device_ms / response_ms)
     }
 
-    /// Returns the transactions of all types a minute until now.
+    /// Returns the transactions of all types a minute so far.
     pub fn tpm(&self) -> f64 {
         self.a_minute(self.transactions)
     }
 
-    /// Returns the new orders a minute until now.
+    /// Returns the new orders a minute so far.
     pub fn nopm(&self) -> f64 {
         self.a_minute(self.new_orders)
     }

@@ -59,7 +59,7 @@ mod tests {
     use lanemark_schema::rng::StreamKey;
 
     #[test]
-    fn last_names_are_those_of_the_specification() {
+    fn last_names_match_the_specification() {
         assert_eq!(last_name(371), "PRICALLYOUGHT");
         assert_eq!(last_name(40), "BARPRESBAR");
         assert_eq!(last_name(0), "BARBARBAR");

@@ -45,7 +45,7 @@ fn lives(process: &str) -> bool {
 }
 
 #[test]
-fn a_server_goes_with_a_driver_that_is_killed() {
+fn a_server_ends_with_a_driver_that_is_killed() {
     let Some(folder) = folder() else { return };
     let own = folder.path().join("server");
     let mut driver = Command::new(std::env::current_exe().unwrap())
@@ -78,7 +78,7 @@ fn a_server_goes_with_a_driver_that_is_killed() {
 }
 
 #[test]
-fn data_that_were_cut_short_while_they_were_made_are_made_anew() {
+fn interrupted_data_creation_begins_again() {
     let Some(folder) = folder() else { return };
     let own = folder.path().join("server");
     // The folder has Lanemark's mark and contains only these files.

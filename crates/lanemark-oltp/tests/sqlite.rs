@@ -137,7 +137,7 @@ fn a_foreign_database_is_refused_unless_it_is_named() {
 }
 
 #[test]
-fn a_load_that_was_stopped_goes_on() {
+fn a_load_that_was_stopped_continues() {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::sqlite(folder.path().join("oltp.db"));
     let scale = Scale { warehouses: 3, ..SCALE };
@@ -160,7 +160,7 @@ fn a_load_that_was_stopped_goes_on() {
 }
 
 #[test]
-fn of_two_loads_at_once_one_says_that_the_other_goes_on() {
+fn of_two_parallel_loads_one_reports_the_other() {
     for _ in 0..5 {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::sqlite(folder.path().join("oltp.db"));

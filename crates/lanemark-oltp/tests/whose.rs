@@ -140,7 +140,7 @@ fn a_foreign_file_with_a_log_is_not_changed_while_it_is_used_and_after() {
 }
 
 #[test]
-fn tables_that_lie_in_a_log_alone_are_somebodys() {
+fn tables_that_are_only_in_a_log_are_foreign() {
     let (folder, path, connection) = made("SELECT 1");
     drop(connection);
     let other = Other::using(&path, "PRAGMA journal_mode = WAL; CREATE TABLE letter (text TEXT)");

@@ -63,7 +63,7 @@ fn a_grid_of_small_requests_is_enough_and_undetermined_values_name_their_test() 
 /// A drive that was never written answers reads without an access to its flash. A fit must not mistake this for the
 /// speed of the drive.
 #[test]
-fn reads_that_met_no_flash_are_left_out_and_say_so() {
+fn reads_that_met_no_flash_are_omitted_and_reported() {
     let unwritten = |drive: &str, wanted: &dyn Fn(&str) -> bool| {
         let library = library();
         let mut workload = short_workload(&library, 5);
@@ -172,7 +172,7 @@ fn the_template_of_a_pcie_port_follows_the_name_of_the_device() {
 }
 
 #[test]
-fn reads_alone_leave_all_that_writes_to_the_template_and_say_so() {
+fn reads_without_writes_keep_the_templates_write_values() {
     let run = measure("generic-nvme", |name| name.ends_with("read"));
     let fit = outcome(&[run], None).unwrap();
     assert!(

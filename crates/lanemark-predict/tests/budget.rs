@@ -49,7 +49,7 @@ fn has_ended(fit: &Fit) -> bool {
 }
 
 #[test]
-fn a_large_grid_ends_within_its_work_and_says_what_was_omitted() {
+fn a_large_grid_ends_within_its_budget_and_reports_omissions() {
     let run = grid(6);
     let all = run.tests.len() as u32;
     assert_eq!(all, 108);

@@ -43,7 +43,7 @@ fn find<'p>(parameters: &'p [FittedParameter], name: &str) -> Option<&'p FittedP
 }
 
 #[test]
-fn random_writes_of_several_lengths_tell_collection_from_a_slow_processor() {
+fn writes_of_several_lengths_distinguish_collection_from_slow_processors() {
     let parameters = fit(&measure("10%"), 1600);
     let share = find(&parameters, SHARE).expect("the writes are explained by collection");
     assert_eq!(share.standing, Determination::Identified);

@@ -147,7 +147,7 @@ mod tests {
     use lanemark_schema::workload::AverageMethod;
 
     #[test]
-    fn signs_are_shown_and_zero_has_none() {
+    fn signs_are_shown_except_for_zero() {
         assert_eq!(percent_signed(0.032), "+3.2%");
         assert_eq!(percent_signed(-0.032), "-3.2%");
         assert_eq!(percent_signed(-0.0001), "0.0%");
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn a_single_repeat_has_no_spread() {
+    fn a_single_repeat_lacks_a_spread() {
         assert_eq!(spread(&Statistic::from_values(&[5.0], AverageMethod::Mean)), ABSENT);
         assert_eq!(spread(&Statistic::from_values(&[9.0, 11.0], AverageMethod::Mean)), "±10.0%");
         assert_eq!(spread(&Statistic::default()), ABSENT);
     }
 
     #[test]
-    fn the_latency_unit_fits_least_and_greatest() {
+    fn the_latency_unit_fits_minimum_and_maximum() {
         let fitting = |ns: &[f64]| LatencyUnit::fitting(ns.iter().copied());
         assert_eq!(fitting(&[25e3, 15e6]), LatencyUnit::Microseconds);
         assert_eq!(fitting(&[2e6, 15e6]), LatencyUnit::Milliseconds);

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_of_one_phase_has_no_sentence() {
+    fn a_test_of_one_phase_lacks_a_sentence() {
         assert_eq!(sentence(&result("4 KiB", Vec::new())), None);
         assert_eq!(sentence(&result("4 KiB", vec![phase(60, 1.0, None)])), None);
     }

@@ -144,7 +144,7 @@ fn punctuality(records: &[&Punctuality]) -> Option<String> {
         left => format!(" {left} more were due but never submitted, and no figure includes them."),
     };
     Some(format!(
-        "At the median, requests were submitted {} µs after their due time; {held_back} of {} had to wait for other requests. Latencies count from the due time.{left}",
+        "At the median, requests were submitted {} µs after their due time; {held_back} of {} had to wait for other requests. Latencies are measured from the due time.{left}",
         significant(median),
         lateness.count(),
     ))

@@ -145,13 +145,13 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
     };
     if let [only] = systems.as_slice() {
         let time = time_text(only.time().value);
-        return Some(format!("The command takes {time} on {}.{}", only.name, describe_wait(only)));
+        return Some(format!("The command takes {time} on {}.{}", only.name, waits(only)));
     }
     systems.sort_by(|one, other| one.time().value.total_cmp(&other.time().value));
     let (first, others) = systems.split_first()?;
     let parts: Vec<String> = others.iter().map(|other| comparison_text(first, other)).collect();
     let last = others.last()?;
-    Some(format!("{}.{}", parts.join("; "), describe_wait(last)))
+    Some(format!("{}.{}", parts.join("; "), waits(last)))
 }
 
 /// Compares the faster system with another one.

@@ -108,7 +108,7 @@ fn database() -> Sample {
 }
 
 #[test]
-fn the_requests_of_a_database_are_those_of_its_device() {
+fn the_requests_of_a_database_match_its_device() {
     let own = sample();
     let database = database();
     assert!(database.is_counted_by_device() && !own.is_counted_by_device());

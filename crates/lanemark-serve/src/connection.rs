@@ -1,7 +1,7 @@
 //! A connection with one client: negotiation, then requests until the connection ends.
 //!
 //! One thread reads requests. With a model, it passes each request to the engine and continues; the time of a request
-//! counts from its arrival ([`arrival`](crate::arrival)), before its payload and its data are transferred. A second
+//! is measured from its arrival ([`arrival`](crate::arrival)), before its payload and its data are transferred. A second
 //! thread sends replies for which a slow client leaves no room, and writes long data. Without latency, the reading
 //! thread does all work, and sends the replies to requests that arrived together with one call.
 //!

@@ -106,7 +106,7 @@ impl UnreadAnswerSamples {
         self.thousandths.fetch_add((answers * 1e3) as u64, Ordering::Relaxed);
     }
 
-    /// Returns the sum of the samples until now.
+    /// Returns the sum of the samples so far.
     pub(crate) fn sum(&self) -> UnreadSum {
         UnreadSum {
             samples: self.samples.load(Ordering::Relaxed),

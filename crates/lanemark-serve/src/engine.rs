@@ -150,7 +150,7 @@ impl SimulatedSystem {
         sample
     }
 
-    /// Returns lines about the data lost in power cuts until now.
+    /// Returns lines about the data lost in power cuts so far.
     pub fn lost(&self) -> &[String] {
         &self.lost
     }
@@ -160,7 +160,7 @@ impl SimulatedSystem {
         self.completed.since(Instant::ZERO).saturating_sub(self.paused)
     }
 
-    /// Adds a fault, whose times count from now, and returns its number.
+    /// Adds a fault, whose times are measured from now, and returns its number.
     ///
     /// # Errors
     /// Returns errors if the system does not support the fault.
@@ -198,7 +198,7 @@ impl SimulatedSystem {
         Ok(())
     }
 
-    /// Replaces a fault with `fault`, whose times count from now, and returns the number of the new fault.
+    /// Replaces a fault with `fault`, whose times are measured from now, and returns the number of the new fault.
     ///
     /// # Errors
     /// Returns an error, and changes nothing, if the old fault cannot be cleared or the system does not support the new

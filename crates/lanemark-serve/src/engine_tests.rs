@@ -173,7 +173,7 @@ fn a_power_cut_is_after_complete_requests_and_before_the_others() {
 }
 
 #[test]
-fn a_fault_added_counts_from_now() {
+fn an_added_fault_is_measured_from_now() {
     let mut bench = bench(&[]);
     bench.turn_to(after_us(500));
     bench.core.add_fault("power-cut at=100us boot=1ms".parse().unwrap()).unwrap();

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use lanemark_schema::result::{DirectionResult, LatencyHistogram, Sample};
+use lanemark_schema::result::{DirectionResult, LatencyHistogram, LiveDelivery, Sample};
 
 use crate::session::SessionFigures;
 
@@ -15,78 +15,9 @@ const QUANTILES: [f64; 3] = [50.0, 99.0, 99.9];
 pub fn text(figures: &SessionFigures) -> String {
     let mut out = String::new();
     let SessionFigures { sample, outstanding, connections, lost, .. } = figures;
-    let directions = [
-        ("read", &sample.reads),
-        ("write", &sample.writes),
-        ("flush", &sample.flushes),
-        ("trim", &sample.trims),
-    ];
-    write_head(&mut out, "requests", "counter", "Requests that the model has completed.");
-    for (name, direction) in directions {
-        let count = direction.as_ref().map_or(0, |direction| direction.latency.count());
-        write_line(&mut out, "requests_total", &format!("operation=\"{name}\""), count as f64);
-    }
-    write_head(
-        &mut out,
-        "bytes",
-        "counter",
-        "Bytes read, written or trimmed by completed requests.",
-    );
-    for (name, direction) in directions {
-        let bytes = direction.as_ref().map_or(0, |direction| direction.bytes.get());
-        write_line(&mut out, "bytes_total", &format!("operation=\"{name}\""), bytes as f64);
-    }
-    write_head(&mut out, "errors", "counter", "Requests that have failed.");
-    write_line(&mut out, "errors_total", "", sample.errors.total() as f64);
-    write_head(
-        &mut out,
-        "modelled_latency_seconds",
-        "summary",
-        "Modelled latency of requests, in simulated time.",
-    );
-    for (name, direction) in directions {
-        write_summary(&mut out, "modelled_latency_seconds", name, direction.as_ref());
-    }
+    write_model(&mut out, sample);
     if let Some(live) = &sample.live {
-        write_head(
-            &mut out,
-            "delivered_latency_seconds",
-            "summary",
-            "Latency of requests as delivered, in wall-clock time.",
-        );
-        for (name, direction) in [("read", &live.reads), ("write", &live.writes)] {
-            write_summary(&mut out, "delivered_latency_seconds", name, direction.as_ref());
-        }
-        write_head(
-            &mut out,
-            "lateness_seconds",
-            "summary",
-            "Delay of answers relative to their modelled instant.",
-        );
-        write_quantiles(&mut out, "lateness_seconds", "", &live.lateness);
-        write_head(
-            &mut out,
-            "host_errors",
-            "counter",
-            "Requests that the model completed and this machine could not execute.",
-        );
-        write_line(&mut out, "host_errors_total", "", live.host_errors.total() as f64);
-        write_head(
-            &mut out,
-            "within_bounds",
-            "gauge",
-            "1 if clients see the rate and the median latency of the model.",
-        );
-        write_line(&mut out, "within_bounds", "", f64::from(u8::from(live.holds())));
-        write_head(&mut out, "processor_seconds", "counter", "Processor time of the server.");
-        write_line(&mut out, "processor_seconds_total", "", live.processor_s);
-        write_head(
-            &mut out,
-            "busy_seconds",
-            "counter",
-            "Simulated time with one or more outstanding requests.",
-        );
-        write_line(&mut out, "busy_seconds_total", "", live.busy.as_seconds());
+        write_delivery(&mut out, live);
     }
     write_head(&mut out, "outstanding", "gauge", "Requests in progress.");
     write_line(&mut out, "outstanding", "", *outstanding as f64);
@@ -112,6 +43,80 @@ pub fn text(figures: &SessionFigures) -> String {
     }
     out.push_str("# EOF\n");
     out
+}
+
+/// Writes the figures of the model.
+fn write_model(out: &mut String, sample: &Sample) {
+    let directions = [
+        ("read", &sample.reads),
+        ("write", &sample.writes),
+        ("flush", &sample.flushes),
+        ("trim", &sample.trims),
+    ];
+    write_head(out, "requests", "counter", "Requests that the model has completed.");
+    for (name, direction) in directions {
+        let count = direction.as_ref().map_or(0, |direction| direction.latency.count());
+        write_line(out, "requests_total", &format!("operation=\"{name}\""), count as f64);
+    }
+    write_head(out, "bytes", "counter", "Bytes read, written or trimmed by completed requests.");
+    for (name, direction) in directions {
+        let bytes = direction.as_ref().map_or(0, |direction| direction.bytes.get());
+        write_line(out, "bytes_total", &format!("operation=\"{name}\""), bytes as f64);
+    }
+    write_head(out, "errors", "counter", "Requests that have failed.");
+    write_line(out, "errors_total", "", sample.errors.total() as f64);
+    write_head(
+        out,
+        "modelled_latency_seconds",
+        "summary",
+        "Modelled latency of requests, in simulated time.",
+    );
+    for (name, direction) in directions {
+        write_summary(out, "modelled_latency_seconds", name, direction.as_ref());
+    }
+}
+
+/// Writes the figures of the answers as this machine delivered them.
+fn write_delivery(out: &mut String, live: &LiveDelivery) {
+    write_head(
+        out,
+        "delivered_latency_seconds",
+        "summary",
+        "Latency of requests as delivered, in wall-clock time.",
+    );
+    for (name, direction) in [("read", &live.reads), ("write", &live.writes)] {
+        write_summary(out, "delivered_latency_seconds", name, direction.as_ref());
+    }
+    write_head(
+        out,
+        "lateness_seconds",
+        "summary",
+        "Delay of answers relative to their modelled instant.",
+    );
+    write_quantiles(out, "lateness_seconds", "", &live.lateness);
+    write_head(
+        out,
+        "host_errors",
+        "counter",
+        "Requests that the model completed and this machine could not execute.",
+    );
+    write_line(out, "host_errors_total", "", live.host_errors.total() as f64);
+    write_head(
+        out,
+        "within_bounds",
+        "gauge",
+        "1 if clients see the rate and the median latency of the model.",
+    );
+    write_line(out, "within_bounds", "", f64::from(u8::from(live.holds())));
+    write_head(out, "processor_seconds", "counter", "Processor time of the server.");
+    write_line(out, "processor_seconds_total", "", live.processor_s);
+    write_head(
+        out,
+        "busy_seconds",
+        "counter",
+        "Simulated time with one or more outstanding requests.",
+    );
+    write_line(out, "busy_seconds_total", "", live.busy.as_seconds());
 }
 
 /// Describes in one line the activity since `before`, which was read `seconds` earlier.

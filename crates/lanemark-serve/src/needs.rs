@@ -56,7 +56,7 @@ mod tests {
     use lanemark_sim::SystemSpec;
 
     #[test]
-    fn needs_are_those_of_the_drive_and_of_the_host() {
+    fn needs_match_the_drive_and_the_host() {
         let mut spec = SystemSpec::example();
         spec.cpu.request_submit = Duration::from_microseconds(2);
         spec.cpu.request_complete = Duration::from_microseconds(3);

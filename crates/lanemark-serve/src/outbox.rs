@@ -46,7 +46,7 @@ struct OutboxState {
     bytes: u64,
     /// Whether a thread waits for room.
     wanted: bool,
-    /// Number of answers until now.
+    /// Number of answers so far.
     answers: u32,
     /// Memory in the client's socket per byte of a short and of a long answer; 0 if it is not known.
     memory_per_byte: [f64; 2],

@@ -20,7 +20,7 @@ pub struct SystemReading {
     pub system: String,
     /// Display name of the drive.
     pub drive: String,
-    /// The faults until now, written as on a command line.
+    /// The faults so far, written as on a command line.
     pub faults: Vec<String>,
     pub counters: SessionCounters,
 }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measurement_gets_the_verdict_of_its_own_time() {
+    fn a_measurement_gets_the_verdict_of_its_time() {
         let early = counted(&[(1_000, 60)]);
         let all = counted(&[(1_000, 60), (2_000, 0)]);
         assert_eq!(early.live().verdict(), LiveVerdict::Late);

@@ -27,7 +27,7 @@ use crate::storing::StoringThread;
 pub struct SessionPlan<'s> {
     /// The system with the faults of its plan. The host's processor is not modelled.
     pub system: &'s CheckedSystem,
-    /// The faults in the plan whose times count from the start.
+    /// The faults in the plan whose times are measured from the start.
     pub faults: &'s [Fault],
     /// Description of the system, for clients.
     pub description: String,
@@ -63,7 +63,7 @@ pub struct Session {
     began: std::time::Instant,
 }
 
-/// Figures of a session until now.
+/// Figures of a session so far.
 #[derive(Clone, Debug)]
 pub struct SessionFigures {
     /// The sample, with the delivered latencies; without a model, it contains only the delivered latencies.
@@ -175,7 +175,7 @@ impl Session {
         self.engine.as_ref().is_some_and(|(engine, _)| engine.has_failed())
     }
 
-    /// Adds a fault, whose times count from now, and returns its number.
+    /// Adds a fault, whose times are measured from now, and returns its number.
     ///
     /// # Errors
     /// Returns an error if the system does not support the fault, or the session serves without a model.
@@ -199,7 +199,7 @@ impl Session {
         self.ask(move |core| core.clear_fault(number))?.map_err(|error| error.to_string())
     }
 
-    /// Replaces a fault with `fault`, whose times count from now, and returns the number of the new fault.
+    /// Replaces a fault with `fault`, whose times are measured from now, and returns the number of the new fault.
     ///
     /// # Errors
     /// Returns an error, and changes nothing, if the old fault cannot be cleared, the system does not support the new
@@ -218,7 +218,7 @@ impl Session {
         engine.ask(errand).ok_or_else(|| "the session has ended".to_owned())
     }
 
-    /// Returns the figures of the session until now.
+    /// Returns the figures of the session so far.
     pub fn figures(&self) -> SessionFigures {
         let answer = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look));
         self.complete(answer)
@@ -243,7 +243,7 @@ impl Session {
         SessionFigures { sample, test, lost, notes: Vec::new(), outstanding, connections }
     }
 
-    /// Returns the counters of the session until now, and its faults; `None` without a model.
+    /// Returns the counters of the session so far, and its faults; `None` without a model.
     pub fn reading(&self) -> Option<(SessionCounters, Vec<String>)> {
         let looked = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look))?;
         let faults = looked.sample.faults.iter().map(|fault| fault.fault.clone()).collect();

@@ -78,7 +78,7 @@ fn clients_of_a_failed_engine_get_errors_and_the_data_stays() {
 }
 
 #[test]
-fn a_file_of_a_failed_engine_has_errors_and_goes_with_the_session() {
+fn a_failed_engines_file_has_errors_until_the_end() {
     use std::os::unix::fs::FileExt;
     let folder = tempfile::tempdir().unwrap();
     let mut session = session(&folder.path().join("socket"));

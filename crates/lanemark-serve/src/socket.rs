@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_is_its_users_alone_and_goes_with_the_server() {
+    fn a_socket_is_private_and_the_server_removes_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let endpoint = Endpoint::Unix(path.clone());

@@ -7,7 +7,7 @@ use lanemark_serve::socket::{Endpoint, Listener};
 use lanemark_serve::undo::undo_all;
 
 #[test]
-fn no_socket_remains_after_the_end_and_none_is_created() {
+fn sockets_are_removed_at_the_end_and_not_recreated() {
     let folder = tempfile::tempdir().unwrap();
     let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
     let listener = Listener::bind(&Endpoint::Unix(first.clone())).unwrap();

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lookup_by_one_alone_takes_three_reads() {
+    fn a_lookup_by_a_single_column_takes_three_reads() {
         let system = SystemSpec::example().checked().unwrap();
         let mut simulator = Simulator::new(&system, tree().into(), StreamKey::from_seed(1));
         let access = Access { operation: Operation::Read, offset: Bytes::ZERO, length: PAGE };

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn makers_and_years_are_told_by_names_and_first_lines() {
+    fn makers_and_years_follow_from_names_and_first_lines() {
         assert_eq!(maker("SK hynix Gold P31 1TB"), "SK hynix");
         assert_eq!(maker(""), "");
         assert_eq!(year_of("# Intel (x) X25-E (2008), SATA"), Some(2008));

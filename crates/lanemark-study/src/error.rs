@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_names_a_few_are_told() {
+    fn of_many_names_a_few_are_reported() {
         let names: Vec<String> = (0..60).map(|index| format!("drive.number{index}")).collect();
         let known = names.iter().map(String::as_str);
         let hint = StudyError::unknown(Location::file("f"), "parameter", "foo", known).hint;

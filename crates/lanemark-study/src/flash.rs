@@ -96,7 +96,7 @@ fn read_page_times(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), St
             continue;
         }
         let each = kinds.iter().map(|kind| section.quantity(&format!("{kind}_{operation}")));
-        *times = PageTimes::each(&each.collect::<Result<Vec<Duration>, _>>()?);
+        *times = PageTimes::from_kinds(&each.collect::<Result<Vec<Duration>, _>>()?);
     }
     let pages = spec.technology.bits();
     if let Some(ratio) = section.optional_parsed("read_ratio", RATIO, |text| ratio(text, pages))? {

@@ -534,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn boards_are_told_apart_by_their_pci_hosts() {
+    fn boards_are_distinguished_by_their_pci_hosts() {
         assert!(is_of_a_fast_board("/sys/devices/platform/axi/1000110000.pcie/pci0001:00"));
         assert!(!is_of_a_fast_board("/sys/devices/platform/scb/fd500000.pcie/pci0000:00"));
         assert!(!is_of_a_fast_board("/sys/devices/pci0000:00/0000:00:1d.0"));

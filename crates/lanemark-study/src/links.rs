@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setup_of_which_nothing_is_told_is_the_usual_one() {
+    fn an_unstated_setup_is_the_usual_one() {
         let usual = PcieSetup::new(Bytes(256), Bytes(512));
         assert_eq!(read(""), usual);
         assert_eq!(read("address = \"64-bit\"\necrc = \"off\"\n"), usual);

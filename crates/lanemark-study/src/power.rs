@@ -90,7 +90,7 @@ mod tests {
                          program = \"90 mW\"\nerase = \"70 mW\"\nchannel = \"50 mW\"\n";
 
     #[test]
-    fn states_are_read_in_their_order_and_leave_out_what_is_nothing() {
+    fn states_are_read_in_order_without_empty_ones() {
         assert_eq!(drive_of("[drive]\n"), Ok(None));
         let states = "[[power.state]]\nname = \"PS3\"\npower = \"40 mW\"\nafter = \"275 ms\"\n\
                       entry = \"500 us\"\nexit = \"5 ms\"\n\
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_are_reported() {
         let twice = "[[power.state]]\nname = \"idle\"\npower = \"1 mW\"\nafter = \"1 s\"\n";
         assert!(drive_of(&format!("{FLASH}{twice}")).unwrap_err().contains("twice"));
         assert!(drive_of("[power]\nidle = \"1 W\"\n").unwrap_err().contains("`read` is missing"));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_platform_has_a_battery_or_none() {
+    fn a_battery_of_a_platform_is_optional() {
         let host_of = |text: &str| {
             let document = Document::parse("p.toml", text).unwrap();
             host(&document.root("platform", None)).map_err(|error| error.to_string())

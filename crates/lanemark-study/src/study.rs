@@ -292,7 +292,7 @@ fn read_system(
     for (setting, location) in &asked {
         overrides.set(&setting.parameter, &setting.value, location.clone());
     }
-    let mut workload = chosen_tests(&tests.open(library, &overrides)?, section)?;
+    let mut workload = workload::chosen_tests(&tests.open(library, &overrides)?, section)?;
     workload.faults.extend(own_faults(section)?);
     section.finish()?;
     let named_at = NameLocations {
@@ -379,27 +379,6 @@ fn parts(section: &Section<'_>) -> Result<SystemName, StudyError> {
         .map_err(|error| StudyError { location: section.location_of("port"), ..error })
 }
 
-/// Returns the tests of `workload` that a system runs: those that it names, otherwise all of them.
-fn chosen_tests(workload: &Workload, section: &Section<'_>) -> Result<Workload, StudyError> {
-    let names = section.texts("tests")?;
-    let mut chosen = workload.clone();
-    for name in &names {
-        known_test(workload, name, section.location_of("tests"))?;
-    }
-    if !names.is_empty() {
-        chosen.tests.retain(|test| names.contains(&test.name));
-    }
-    Ok(chosen)
-}
-
-fn known_test(workload: &Workload, name: &str, location: Location) -> Result<(), StudyError> {
-    if workload.tests.iter().any(|known| known.name == name) {
-        return Ok(());
-    }
-    let known = workload.tests.iter().map(|known| known.name.as_str());
-    Err(StudyError::unknown(location, "test", name, known))
-}
-
 fn read_figure(
     section: &Section<'_>,
     systems: &[StudyColumn],
@@ -412,7 +391,7 @@ fn read_figure(
     let test = section.text("test")?;
     let column = systems.iter().find(|column| column.name == system);
     let workload = column.map_or(workload, |column| &column.workload);
-    known_test(workload, &test, section.location_of("test"))?;
+    workload::known_test(workload, &test, section.location_of("test"))?;
     let metric = section.choice(
         "metric",
         &[

@@ -275,6 +275,35 @@ fn interval(section: &Section<'_>) -> Result<Option<SeriesInterval>, StudyError>
     })
 }
 
+/// Returns the tests of `workload` that a system runs: those that it names, otherwise all of them.
+pub(crate) fn chosen_tests(
+    workload: &Workload,
+    section: &Section<'_>,
+) -> Result<Workload, StudyError> {
+    let names = section.texts("tests")?;
+    let mut chosen = workload.clone();
+    for name in &names {
+        known_test(workload, name, section.location_of("tests"))?;
+    }
+    if !names.is_empty() {
+        chosen.tests.retain(|test| names.contains(&test.name));
+    }
+    Ok(chosen)
+}
+
+/// Checks that a test of `workload` has this name.
+pub(crate) fn known_test(
+    workload: &Workload,
+    name: &str,
+    location: Location,
+) -> Result<(), StudyError> {
+    if workload.tests.iter().any(|known| known.name == name) {
+        return Ok(());
+    }
+    let known = workload.tests.iter().map(|known| known.name.as_str());
+    Err(StudyError::unknown(location, "test", name, known))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,7 +331,7 @@ boot = \"100 ms\"
     }
 
     #[test]
-    fn what_is_wrong_in_a_scenario_is_told_with_its_place() {
+    fn errors_of_a_scenario_are_reported_with_their_place() {
         let message_of = |text: &str| scenario("a.toml", text).unwrap_err().to_string();
         assert!(message_of("").contains("it contains no faults"));
         let other = format!("{SCENARIO}\n[workload]\nname = \"x\"\n");

@@ -5,7 +5,7 @@ mod spoilt;
 use spoilt::system_says;
 
 #[test]
-fn what_no_host_can_be_is_told_with_its_place() {
+fn impossible_hosts_are_reported_with_their_place() {
     const FILE: &str = "library/hosts/linux-block.toml";
     const HOSTED: &str = "samsung-950-pro-512gb@workstation-z170,linux-block:pcie-slot";
     let says = |from: &str, to: &str, expected: &str| system_says(HOSTED, FILE, from, to, expected);
@@ -32,13 +32,14 @@ fn a_host_extends_a_complete_host_of_the_library() {
     says("extends = \"linux-file\"", "extends = `linux-file`: that host file extends another");
     says("extends = 5", "extends");
     // The error about an inherited value names the file that contains it.
-    let (base, from) = ("library/hosts/linux-block.toml", "\"10 us\", assumed = \"the AHCI");
+    let base = "library/hosts/linux-block.toml";
+    let from = "\"10 us\", assumed = \"the AHCI";
     let expected = "linux-block.toml:22:17: driver_time";
     system_says(HOSTED, base, from, "\"2 h\", assumed = \"the AHCI", expected);
 }
 
 #[test]
-fn what_no_file_system_can_be_is_told_with_its_place() {
+fn impossible_file_systems_are_reported_with_their_location() {
     const FILE: &str = "library/hosts/linux-fsync.toml";
     const HOSTED: &str = "samsung-950-pro-512gb@workstation-z170,linux-fsync:m2";
     let says = |from: &str, to: &str, expected: &str| system_says(HOSTED, FILE, from, to, expected);
@@ -50,7 +51,7 @@ fn what_no_file_system_can_be_is_told_with_its_place() {
 }
 
 #[test]
-fn what_no_adapter_can_be_is_told_with_its_place() {
+fn impossible_adapters_are_reported_with_their_place() {
     const FILE: &str = "library/platforms/server-xeon-e5-sas2008.toml";
     const BEHIND: &str = "unlimited-sata@server-xeon-e5-sas2008:hba-sata";
     let says = |from: &str, to: &str, expected: &str| system_says(BEHIND, FILE, from, to, expected);

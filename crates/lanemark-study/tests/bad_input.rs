@@ -23,7 +23,7 @@ fn an_unknown_key_is_named_with_the_nearest() {
 }
 
 #[test]
-fn a_missing_unit_is_told_with_the_units() {
+fn a_missing_unit_is_reported_with_the_units() {
     system_says(
         SATA,
         DRIVE,
@@ -34,7 +34,7 @@ fn a_missing_unit_is_told_with_the_units() {
 }
 
 #[test]
-fn a_wrong_unit_is_told_with_the_units() {
+fn a_wrong_unit_is_reported_with_the_units() {
     system_says(
         SATA,
         DRIVE,
@@ -45,12 +45,12 @@ fn a_wrong_unit_is_told_with_the_units() {
 }
 
 #[test]
-fn a_bare_number_where_a_unit_belongs_is_an_error() {
+fn a_bare_number_instead_of_a_quantity_is_an_error() {
     system_says(SATA, DRIVE, "\"400 MB/s\"", "400", "`400` lacks a unit; write it with one of B/s");
 }
 
 #[test]
-fn a_value_out_of_bounds_is_told_with_the_bounds() {
+fn a_value_out_of_bounds_is_reported_with_the_bounds() {
     let expected = "channels = 8000: must be a whole number from 1 to 256";
     system_says(SATA, DRIVE, "{ value = 8,", "{ value = 8000,", expected);
 }
@@ -62,19 +62,19 @@ fn a_misspelt_source_is_an_error_and_not_an_assumption() {
 }
 
 #[test]
-fn a_capacity_beyond_the_flash_is_told_with_its_line() {
+fn a_capacity_beyond_the_flash_is_reported_with_its_line() {
     let expected = "samsung-850-pro-1tb.toml:8:12: drive.capacity = 2 TB: at most";
     system_says(SATA, DRIVE, "\"1024 GB\"", "\"2 TB\"", expected);
 }
 
 #[test]
-fn a_buffer_below_one_command_is_told_with_the_least() {
+fn a_buffer_below_one_command_is_reported_with_the_minimum() {
     let expected = "drive.buffer = 64 KiB: at least 192 KiB";
     system_says(SATA, DRIVE, "\"16 MiB\"", "\"64 KiB\"", expected);
 }
 
 #[test]
-fn what_no_hard_disk_can_be_is_told_with_its_place_and_its_bound() {
+fn impossible_hard_disks_are_reported_with_their_bounds() {
     const FILE: &str = "library/drives/seagate-constellation-2-1tb.toml";
     const DISK: &str = "seagate-constellation-2-1tb@workstation-z170:sata";
     let says = |from: &str, to: &str, expected: &str| system_says(DISK, FILE, from, to, expected);
@@ -106,7 +106,7 @@ fn what_no_hard_disk_can_be_is_told_with_its_place_and_its_bound() {
 }
 
 #[test]
-fn priors_that_no_drive_can_follow_from_are_told_with_their_place() {
+fn impossible_priors_are_reported_with_their_location() {
     const RATED: &str = "adata-sx8200-pro-1tb@workstation-z170:pcie-slot";
     let nand = |from: &str, to: &str, expected: &str| {
         system_says(RATED, "library/priors/nand.toml", from, to, expected);
@@ -142,7 +142,7 @@ fn lanes_that_do_not_exist_are_an_error() {
 }
 
 #[test]
-fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
+fn an_impossible_pcie_setup_is_reported_with_the_bounds() {
     // The first latency in the file belongs to the DMI link, and other keys of this link may precede it.
     let says = |line: &str, expected: &str| {
         let from = "latency          =";
@@ -172,7 +172,7 @@ fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
 }
 
 #[test]
-fn a_sata_port_has_no_pcie_setup() {
+fn a_sata_port_lacks_a_pcie_setup() {
     let from = "sata   = {";
     let to = "tags   = 32\nsata   = {";
     system_says(SATA, PLATFORM, from, to, "unknown key `tags`");
@@ -191,7 +191,7 @@ fn queues_say(keys: &str, expected: &str) {
 }
 
 #[test]
-fn what_nvme_queues_cannot_be_is_told_with_its_place_and_its_bound() {
+fn impossible_nvme_queues_are_reported_with_their_bounds() {
     let place = "library/platforms/workstation-z170.toml:19:";
     let weighted = "arbitration = \"weighted\"";
     let weights = "weights = { high = 4, medium = 2, low = 1 }";
@@ -302,7 +302,7 @@ fn queues_and_interrupts_are_read_as_written() {
 }
 
 #[test]
-fn text_that_is_no_toml_is_told_with_its_place() {
+fn text_that_is_no_toml_is_reported_with_its_place() {
     let expected = "samsung-850-pro-1tb.toml:7:";
     system_says(
         SATA,
@@ -429,7 +429,7 @@ fn workload_says(from: &str, to: &str, expected: &str) {
 }
 
 #[test]
-fn a_workload_that_cannot_be_run_is_told_with_its_place() {
+fn an_impossible_workload_is_reported_with_its_location() {
     workload_says(
         "\"sequential\"",
         "\"sequentail\"",
@@ -483,7 +483,7 @@ fn study_says(from: &str, to: &str, expected: &str) {
 }
 
 #[test]
-fn a_study_that_does_not_hang_together_is_told_with_its_place() {
+fn an_inconsistent_study_is_reported_with_its_location() {
     study_says(
         "test   = \"Seq read\"",
         "test   = \"Seq reed\"",
@@ -520,7 +520,7 @@ fn a_study_that_does_not_hang_together_is_told_with_its_place() {
 }
 
 #[test]
-fn power_that_cannot_be_is_told_with_its_place() {
+fn power_that_cannot_be_is_reported_with_its_place() {
     let says = |from: &str, to: &str, expected: &str| {
         system_says(NVME, "library/drives/samsung-950-pro-512gb.toml", from, to, expected);
     };

@@ -113,7 +113,7 @@ fn azure_disks_burst_for_half_an_hour() {
 }
 
 #[test]
-fn volumes_without_credits_deliver_what_is_provisioned() {
+fn volumes_without_credits_deliver_their_provisioned_rate() {
     for (name, iops, megabytes) in [
         ("aws-gp3-1tib@aws-m5-4xlarge", 3_000.0, 125.0 * 1.048_576),
         ("aws-gp2-1tib@aws-m5-4xlarge", 3_072.0, 250.0 * 1.048_576),

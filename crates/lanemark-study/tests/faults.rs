@@ -47,7 +47,7 @@ fn faults_of_a_workload_happen_in_its_tests() {
 }
 
 #[test]
-fn all_that_is_wrong_with_faults_is_told_at_once_with_its_place() {
+fn all_errors_of_faults_are_reported_at_once() {
     let (_folder, path) = workload_with(
         "[[fault]]\nkind = \"brownout\"\n\n[[fault]]\nat = \"1 s\"\n\n[[fault]]\nkind = \"media-error\"\n\
          range = \"2 GiB..1 GiB\"\nat = 5\nboot = \"1 s\"\n\n[[fault]]\nkind = \"link-errors\"\nrate = 2.0\n\

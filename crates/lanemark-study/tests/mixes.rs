@@ -37,7 +37,7 @@ fn says(name: &str, keys: &str, expected: &str) {
 const PLAIN: &str = "block = \"4 KiB\"\npattern = \"random\"";
 
 #[test]
-fn sizes_stand_in_place_of_a_block() {
+fn sizes_take_the_place_of_a_block() {
     let test = test("sizes", "pattern = \"random\"\nsizes = [\"4 KiB 75%\", \"64 KiB 25%\"]");
     assert_eq!((test.block, test.alignment()), (Bytes::kibi(64), Bytes::kibi(4)));
     assert_eq!(test.mix().sizes.len(), 2);
@@ -45,7 +45,7 @@ fn sizes_stand_in_place_of_a_block() {
 }
 
 #[test]
-fn sizes_that_are_none_are_told() {
+fn invalid_sizes_are_reported() {
     let sizes = |list: &str| format!("pattern = \"random\"\nsizes = {list}");
     for (name, list, expected) in [
         ("a", "[\"4 KiB\"]", "`4 KiB` is not a size with a share | write both, \"4 KiB 67%\""),
@@ -80,7 +80,7 @@ fn a_rate_opens_the_loop() {
 }
 
 #[test]
-fn a_rate_that_is_none_is_told() {
+fn an_invalid_rate_is_reported() {
     for (name, keys, expected) in [
         ("h", "rate = \"5000\"", "requests or bytes a second"),
         ("i", "rate = \"0/s\"", "rate = 0: above 0 and up to 1,000,000,000 a second"),
@@ -93,7 +93,7 @@ fn a_rate_that_is_none_is_told() {
 }
 
 #[test]
-fn tests_begin_beside_each_other_and_later() {
+fn tests_begin_in_parallel_and_later() {
     let second = format!(
         "{PLAIN}\n\n[[test]]\nname = \"two\"\n{PLAIN}\nstart = \"beside\"\ndelay = \"2 s\""
     );
@@ -107,7 +107,7 @@ fn tests_begin_beside_each_other_and_later() {
 
 /// Half of the requests of a copy are reads, and the other half are writes to another location.
 #[test]
-fn a_copy_says_where_it_goes() {
+fn a_copy_states_its_destination() {
     let keys = "block = \"1 MiB\"\npattern = \"sequential\"\nspan = \"64 MiB\"";
     let test = test("copy", &format!("{keys}\ncopy_to = \"64 MiB\""));
     assert_eq!((test.read_share(), test.mix().copy_to), (Ratio::HALF, Some(Bytes::mebi(64))));
@@ -139,7 +139,7 @@ fn every_pattern_has_its_words() {
 }
 
 #[test]
-fn patterns_that_are_none_are_told() {
+fn invalid_patterns_are_reported() {
     for (name, value, expected) in [
         ("t", "\"sideways\"", "pattern"),
         ("u", "{ pareto = 1.5 }", "above 0 and below 1"),

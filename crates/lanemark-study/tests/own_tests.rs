@@ -40,7 +40,7 @@ fn a_study_may_have_its_tests_in_itself_and_faults_of_one_system() {
 }
 
 #[test]
-fn what_is_wrong_in_it_is_told_with_its_place() {
+fn errors_are_reported_with_their_place() {
     let both = error("question = \"Which?\"", "question = \"Which?\"\nworkload = \"quick\"");
     assert!(both.to_string().contains("has its own tests"), "{both}");
     assert!(both.location.position.is_some());

@@ -52,7 +52,7 @@ fn meets(seen: f64, formula: f64) {
 }
 
 #[test]
-fn a_drive_with_few_tags_writes_at_what_they_fetch_in_a_round_trip() {
+fn few_tags_limit_a_drive_to_their_round_trips() {
     let settings =
         [("platform.port.pcie-slot.tags", "4"), ("platform.port.pcie-slot.round_trip", "10 us")];
     let system = assemble(NVME, &settings);
@@ -65,7 +65,7 @@ fn a_drive_with_few_tags_writes_at_what_they_fetch_in_a_round_trip() {
 }
 
 #[test]
-fn an_uplink_with_few_credits_passes_on_what_they_allow_in_a_round_trip() {
+fn few_credits_limit_an_uplink_to_their_round_trips() {
     let settings =
         [("platform.link.dmi.posted_credits", "1 KiB"), ("platform.link.dmi.round_trip", "5 us")];
     let system = assemble(SATA, &settings);
@@ -91,7 +91,7 @@ fn a_round_trip_that_is_not_given_comes_from_the_latency_of_the_link() {
 }
 
 #[test]
-fn a_completer_that_sends_cache_lines_narrows_the_way_of_written_data_alone() {
+fn a_completer_with_cache_lines_slows_only_written_data() {
     let system = assemble(NVME, &[("platform.port.pcie-slot.completion_payload", "64 B")]);
     let free = assemble(NVME, &[]);
     let ceiling = |system, read| carried(system, &sequential(read), "PCIe 3.0 x4").1;

@@ -133,7 +133,7 @@ fn namespaces_are_read_as_written_and_only_for_nvme() {
 }
 
 #[test]
-fn a_test_that_does_not_fit_a_namespace_is_told_with_it() {
+fn a_test_that_does_not_fit_a_namespace_is_reported() {
     let from = "kind     = \"ssd\"";
     let to = format!("{from}\nnamespaces = [\"2 GB\", \"128 MiB\"]");
     let spoilt = Spoilt::new(NVME_DRIVE, from, &to);
@@ -182,7 +182,7 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
 }
 
 #[test]
-fn a_way_that_fails_is_read_and_told() {
+fn a_failing_path_is_read_and_reported() {
     let from = "name   = \"sas\"";
     let to = "name   = \"sas\"\nfails_after = \"5 ms\"";
     let spoilt = Spoilt::new(DELL, from, to);
@@ -211,7 +211,7 @@ fn a_way_that_fails_is_read_and_told() {
 }
 
 #[test]
-fn two_ports_that_cannot_be_are_told_with_both() {
+fn two_ports_that_cannot_be_are_reported_with_both() {
     let spoilt = Spoilt::new(KIOXIA, "tlc", "tlc");
     let says = |system: &str, expected: &str| {
         let seen = spoilt.shown(&spoilt.system(system).unwrap_err());

@@ -28,7 +28,7 @@ fn sequential(index: usize) -> Test {
 }
 
 #[test]
-fn drives_take_their_published_power_where_it_was_set_from() {
+fn drives_take_their_published_power() {
     let read = 0;
     let write = 1;
     for (name, test, watts) in [

@@ -59,6 +59,6 @@ fn a_phase_ends_when_the_pseudo_slc_cache_is_full() {
 }
 
 #[test]
-fn a_steady_test_has_no_phases() {
+fn a_steady_test_lacks_phases() {
     assert_eq!(run(&[("drive.state.condition", "random")], "100%", 10).phases, []);
 }

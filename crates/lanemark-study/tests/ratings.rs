@@ -21,7 +21,7 @@ fn rated(library: &Library) -> Vec<RatedDrive> {
 }
 
 #[test]
-fn every_rating_can_be_run_and_what_it_set_is_a_value_of_the_drive() {
+fn ratings_can_be_run_and_set_values_of_the_drive() {
     let library = Library::built_in();
     for drive in rated(&library) {
         let document = library.open(LibraryKind::Drive, &drive.parts.drive).unwrap();
@@ -78,7 +78,7 @@ fn the_page_about_the_library_has_every_rating() {
 }
 
 #[test]
-fn the_tests_that_ratings_name_are_those_of_data_sheets() {
+fn the_tests_that_ratings_name_match_data_sheets() {
     let tests = workload::open(&Library::built_in(), "data-sheet").unwrap().tests;
     for test in &tests {
         assert!(!test.reads() || !test.writes(), "{}: a rating is of one direction", test.name);
@@ -88,7 +88,7 @@ fn the_tests_that_ratings_name_are_those_of_data_sheets() {
 }
 
 #[test]
-fn what_is_wrong_with_a_rating_is_told() {
+fn errors_of_a_rating_are_reported() {
     let library = Library::built_in();
     let says = |rating: &str, expected: &str| {
         let system = "samsung-950-pro-512gb@workstation-z170:pcie-slot";

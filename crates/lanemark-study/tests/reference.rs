@@ -204,7 +204,7 @@ fn page(root: &str, requested: &RequestedKeys, sentences: &Sentences) -> String 
 }
 
 #[test]
-fn the_reference_of_keys_is_what_the_readers_ask_for() {
+fn the_reference_of_keys_matches_the_readers() {
     let folder = tempfile::tempdir().unwrap();
     let ((), requested) = record(|| read_all(folder.path()));
     assert!(requested.len() > 200, "the readers ask for {} keys only", requested.len());
@@ -229,7 +229,7 @@ fn the_reference_of_keys_is_what_the_readers_ask_for() {
 }
 
 #[test]
-fn a_key_without_a_sentence_and_a_sentence_without_a_key_are_told() {
+fn unmatched_keys_and_sentences_are_reported() {
     let key =
         |table: &str, key: &str| ((table.to_owned(), key.to_owned()), RequestedKey::default());
     let requested = RequestedKeys::from([key("drive.flash", "read"), key("drive.flash", "gone")]);

@@ -85,7 +85,7 @@ fn every_time_of_a_system_has_an_upper_bound() {
 }
 
 #[test]
-fn what_a_file_leaves_out_can_be_set() {
+fn omitted_values_can_be_set() {
     let system = "samsung-950-pro-512gb@workstation-z170:m2";
     for (parameter, value) in [
         ("platform.port.m2.ecrc", "on"),
@@ -145,7 +145,7 @@ fn how_full_a_drive_is_belongs_to_a_condition_that_fills_it() {
 }
 
 #[test]
-fn a_share_beside_collection_is_a_share_of_a_drive_that_is_not_simulated_to_collect() {
+fn a_parallel_share_excludes_simulated_collection() {
     let system = "samsung-950-pro-512gb@workstation-z170:m2";
     let random = [("drive.state.condition", "random")];
     let fresh = &[][..];
@@ -220,7 +220,7 @@ fn a_ratio_divides_the_read_time_among_the_pages_of_a_cell_and_keeps_its_mean() 
     assert_eq!(page_times(&[ratio]), PageTimes::in_ratio(us(50), &[3, 4]));
     assert_eq!(page_times(&[ratio]).mean(), us(50));
     let set = page_times(&[("drive.flash.read", "70 us"), ratio]);
-    assert_eq!(set, PageTimes::each(&[us(60), us(80)]));
+    assert_eq!(set, PageTimes::from_kinds(&[us(60), us(80)]));
     let other = [("drive.flash.technology", "tlc"), ("drive.flash.read_ratio", " 2: 3 :2")];
     assert_eq!(page_times(&other), PageTimes::in_ratio(us(50), &[2, 3, 2]));
 }

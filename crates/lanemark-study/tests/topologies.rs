@@ -17,7 +17,7 @@ fn a_port_behind_a_link_that_is_not_there_gets_the_nearest() {
 }
 
 #[test]
-fn a_way_that_goes_round_is_told_with_its_link() {
+fn a_circular_path_is_reported_with_its_link() {
     let expected = "dell-r730xd.toml:66:10: the path to port `sas` is a loop: link `dmi` leads \
                     from SAS adapter (`hba`) back to C610 chipset | name each link once";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"dmi\", \"hba\", \"dmi\"]", expected);
@@ -30,7 +30,7 @@ fn a_way_that_goes_round_is_told_with_its_link() {
 
 /// Two links appear in opposite orders on the paths to two ports.
 #[test]
-fn links_behind_each_other_come_from_two_places() {
+fn links_in_a_row_come_from_two_files() {
     let expected = "dell-r730xd.toml:66:10: link `dmi` to C610 chipset would have two origins: the \
                     processor on the path to port `sata` and SAS adapter (`hba`) on the path to \
                     port `sas`";
@@ -38,7 +38,7 @@ fn links_behind_each_other_come_from_two_places() {
 }
 
 #[test]
-fn a_link_with_two_parents_is_told_with_both() {
+fn a_link_with_two_parents_is_reported_with_both() {
     // The first port is downstream of the chipset, and the second is attached to the processor.
     let expected = "dell-r730xd.toml:71:10: link `hba` to SAS adapter would have two origins: C610 \
                     chipset (`dmi`) on the path to port `sas` and the processor on the path to \
@@ -47,7 +47,7 @@ fn a_link_with_two_parents_is_told_with_both() {
 }
 
 #[test]
-fn a_link_that_is_there_twice_is_told_with_both_far_ends() {
+fn a_duplicate_link_is_reported_with_both_far_ends() {
     let from = "name             = \"hba\"";
     let to = "name             = \"dmi\"";
     let expected = "link `dmi` is defined twice, to C610 chipset and to SAS adapter";
@@ -58,7 +58,7 @@ fn a_link_that_is_there_twice_is_told_with_both_far_ends() {
 }
 
 #[test]
-fn a_link_that_names_its_parent_is_told_where_ways_are_written() {
+fn a_link_that_names_its_parent_is_reported() {
     let from = "to               = \"SAS";
     let to = "behind = [\"dmi\"]\nto               = \"SAS";
     let expected = "a link does not state its position, because the ports state it | list the links on each port's path in";
@@ -66,7 +66,7 @@ fn a_link_that_names_its_parent_is_told_where_ways_are_written() {
 }
 
 #[test]
-fn a_port_that_is_taken_twice_is_told_with_both_drives() {
+fn a_port_with_two_drives_is_reported_with_both() {
     let spoilt = Spoilt::new(DRIVE, "mlc", "mlc");
     let system = "samsung-850-pro-1tb@workstation-z170:sata+unlimited-sata:sata";
     let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
@@ -80,7 +80,7 @@ fn a_port_that_is_taken_twice_is_told_with_both_drives() {
 }
 
 #[test]
-fn a_sas_drive_in_a_sata_port_is_told_with_both_ends() {
+fn a_sas_drive_in_a_sata_port_is_reported() {
     let spoilt = Spoilt::new(DRIVE, "mlc", "mlc");
     let seen = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sata-2").unwrap_err());
     let expected = "KIOXIA RM5 960GB has SAS 12 Gb/s x2 and does not fit port `sata-2` of Dell PowerEdge R730xd, which \

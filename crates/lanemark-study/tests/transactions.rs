@@ -60,7 +60,7 @@ fn a_value_is_set_by_its_place_and_no_other() {
 }
 
 #[test]
-fn what_no_database_can_be_is_told_with_its_line() {
+fn impossible_databases_are_reported_with_their_line() {
     for (from, to, expected) in [
         ("\"8 KiB\"", "\"1000 B\"", "block"),
         ("[transactions.log]", "[transactions.lug]", "unknown key `lug` | did you mean `log`?"),
@@ -82,7 +82,7 @@ fn what_no_database_can_be_is_told_with_its_line() {
 /// The model meets the calibrated figures, and the predicted figures deviate in the direction that
 /// `docs/validation/studies.md` states.
 #[test]
-fn the_study_meets_what_it_sets_and_predicts_the_rest() {
+fn the_study_meets_its_settings_and_predicts_the_rest() {
     let file = format!("library/workloads/{NAME}.toml");
     let long = "ramp     = \"1 s\"\nduration = \"2 s\"";
     let short = "ramp     = \"500 ms\"\nduration = \"500 ms\"";

@@ -59,7 +59,7 @@ fn the_ceilings_of_enclosures_are_those_that_are_measured() {
 }
 
 #[test]
-fn what_no_usb_port_can_be_is_told() {
+fn impossible_usb_ports_are_reported() {
     let usb = "usb    = { value = \"5 Gb/s\", derived = \"USB 3.2 generation 1\" }";
     says(
         UASP,
@@ -83,14 +83,14 @@ fn what_no_usb_port_can_be_is_told() {
 }
 
 #[test]
-fn a_drive_that_the_bridge_does_not_speak_to_is_told() {
+fn a_drive_that_a_bridge_does_not_support_is_reported() {
     let nvme = "library/drives/samsung-950-pro-512gb.toml";
     let expected = "speaks AHCI, but the bridge of port `usb-10g-nvme` speaks NVMe";
     system_says(ENCLOSED_NVME, nvme, "protocol = \"nvme\",", "protocol = \"ahci\",", expected);
 }
 
 #[test]
-fn a_drive_without_a_queue_has_none_behind_a_bridge_and_other_ports_have_no_bridge() {
+fn a_bridge_does_not_add_a_queue_to_a_drive() {
     let port = "protocol = \"ahci\", commands = \"unqueued\", sata";
     let library = Spoilt::new(DRIVE, "protocol = \"ahci\", sata", port);
     assert_eq!(library.system(UASP).unwrap().spec.attachments[0].protocol.queue_depth, 1);

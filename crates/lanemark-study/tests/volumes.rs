@@ -55,7 +55,7 @@ fn a_volume_is_written_before_the_first_drive_and_printed_as_read() {
 /// Drives in an M.2 slot on the processor and one on the chipset double the throughput; drives in two slots on the
 /// chipset share the chipset's four lanes.
 #[test]
-fn a_stripe_behind_one_uplink_carries_what_the_uplink_carries() {
+fn a_stripe_below_one_uplink_runs_at_its_rate() {
     let read = "seq128k-q32t1-read";
     let one = megabytes(&run(&format!("{DRIVE}:m2"), read));
     let apart = megabytes(&run(&format!("stripe-64KiB:{DRIVE}:m2+m2-2"), read));
@@ -80,7 +80,7 @@ fn a_mirror_reads_like_two_and_writes_like_one() {
 }
 
 #[test]
-fn volumes_that_cannot_be_are_told() {
+fn volumes_that_cannot_be_are_reported() {
     let says = |text: &str, expected: &str| {
         let error = assemble(text).unwrap_err();
         let seen = format!("{error} | {}", error.hint.as_deref().unwrap_or_default());
@@ -98,7 +98,7 @@ fn volumes_that_cannot_be_are_told() {
 }
 
 #[test]
-fn a_test_behind_the_end_of_a_volume_is_told() {
+fn a_test_behind_the_end_of_a_volume_is_reported() {
     let system = assemble(&format!("mirror:{DRIVE}:m2+m2-2")).unwrap();
     let mut workload = workload::open(&Library::built_in(), "data-sheet:rnd4k-q1t1-read").unwrap();
     workload.tests[0].offset = Bytes(1_000_000_000_000);

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_time_is_zero_and_none_goes_back() {
+    fn times_begin_at_zero_and_never_decrease() {
         let mut clock = TraceClock::default();
         let times: Vec<u64> = [1_000, 1_500, 1_400, 900, 1_600]
             .map(|time| clock.instant(time).unwrap().picoseconds())

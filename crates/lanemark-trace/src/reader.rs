@@ -154,7 +154,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Returns notes about the lines read until now.
+    /// Returns notes about the lines read so far.
     pub fn notes(&self) -> TraceNotes {
         TraceNotes {
             backward: self.clock.backward,

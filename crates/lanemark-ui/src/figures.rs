@@ -219,7 +219,7 @@ mod tests {
     use crate::request::SystemRequest;
 
     #[test]
-    fn every_hop_has_the_formula_of_its_own_identity() {
+    fn every_hop_has_the_formula_of_its_identity() {
         let library = Library::built_in();
         let name = "samsung-850-pro-1tb@workstation-z170:sata";
         let request =

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_that_fills_a_buffer_is_made_longer_where_that_is_no_trouble() {
+    fn a_repeat_that_fills_a_buffer_is_extended_if_possible() {
         let name = "samsung-950-pro-512gb@workstation-z170:m2".to_owned();
         let system = SystemRequest { system: name, set: Vec::new(), faults: Vec::new() };
         let assembled = system.assemble(&Library::built_in()).unwrap();

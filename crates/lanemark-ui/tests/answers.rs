@@ -59,7 +59,7 @@ fn a_search_box_reads_the_machine_that_it_names() {
 }
 
 #[test]
-fn the_sentence_names_the_faster_system_and_where_the_other_loses() {
+fn the_sentence_names_the_faster_system_and_the_others_limit() {
     let client = Client::start();
     let figures = |system: &str| {
         let test = json!({"block": "1 MiB", "pattern": "sequential", "read_percent": 100.0,
@@ -157,7 +157,7 @@ fn tests_of_a_result_file_are_simulated_as_they_are() {
 }
 
 #[test]
-fn the_colours_of_the_page_are_those_of_reports() {
+fn the_colours_of_the_page_match_reports() {
     let client = Client::start();
     let (status, text) = client.get("/colours.css");
     assert_eq!((status, body_of(&text)), (200, lanemark_report::palette::style()));

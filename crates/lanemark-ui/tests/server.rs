@@ -9,7 +9,7 @@ use client::{Client, SYSTEM, TEST};
 use serde_json::{Value, json};
 
 #[test]
-fn whoever_has_no_token_is_refused() {
+fn visitors_without_a_token_are_refused() {
     let client = Client::start();
     let (status, text) = client.raw("GET /api/library HTTP/1.1\r\nHost: {host}\r\n\r\n");
     assert_eq!(status, 403);
@@ -301,7 +301,7 @@ fn this_machine_is_a_platform_once_it_was_read() {
 }
 
 #[test]
-fn an_unreadable_machine_is_an_error_in_words() {
+fn an_unreadable_machine_is_an_error_with_text() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("block")).unwrap();
     let error_of = |path: &std::path::Path| {

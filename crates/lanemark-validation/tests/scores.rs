@@ -85,7 +85,7 @@ fn a_tie_is_a_difference_of_less_than_one_percent() {
 }
 
 #[test]
-fn no_rows_have_no_errors_and_no_figure_that_is_not_a_number() {
+fn an_empty_corpus_has_only_finite_figures() {
     let score = Score::from_rows(&[]);
     assert_eq!(
         score.model,

@@ -17,7 +17,7 @@ struct VerdictRange {
     wrong: UnitDamage,
 }
 
-/// The verdicts until now.
+/// The verdicts so far.
 pub(super) struct VerdictCounts<'a> {
     history: &'a History,
     units: UnitCounts,

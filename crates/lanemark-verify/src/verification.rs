@@ -65,7 +65,7 @@ pub struct Verification<'a> {
 pub struct VerifyProgress {
     /// Whether the target is still being filled before the writes of the workload.
     pub filling: bool,
-    /// Number of bytes written or read until now.
+    /// Number of bytes written or read so far.
     pub done: Bytes,
     /// Total number of bytes, if known.
     pub total: Option<Bytes>,

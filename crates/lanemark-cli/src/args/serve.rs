@@ -76,7 +76,7 @@ pub(crate) struct ServeArgs {
     /// Inject a fault, such as "power-cut at=20s boot=5s" (repeatable)
     #[arg(long, value_name = "FAULT", conflicts_with = "no_latency")]
     pub(crate) fault: Vec<String>,
-    /// Inject the faults of the [[fault]] tables in this file; times count from the start
+    /// Inject the faults of the [[fault]] tables in this file; times are measured from the start
     #[arg(long, value_name = "FILE", conflicts_with = "no_latency")]
     pub(crate) scenario: Option<PathBuf>,
     /// Serve the data as fast as this machine can, without the model; no result is saved
@@ -115,7 +115,7 @@ pub(crate) enum StartArg {
 #[command(after_help = "\
 Commands of the server:
   status            print the current figures as OpenMetrics
-  fault FAULT       inject a fault, such as latency extra=2ms share=1% for=10s; times count from now
+  fault FAULT       inject a fault, such as latency extra=2ms share=1% for=10s; times are measured from now
   fault list        print all faults with their numbers, states and effects
   fault change N KEY=VALUE…
                     change keys of a fault, which then starts again

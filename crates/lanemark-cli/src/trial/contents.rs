@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_is_requested_or_that_of_the_image_and_fits_the_drive() {
+    fn a_requested_size_or_an_images_size_fits_the_drive() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image");
         File::create(&path).unwrap().set_len(10_000).unwrap();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_copied_only_where_that_is_possible() {
+    fn folders_are_copied_only_if_possible() {
         let folder = tempfile::tempdir().unwrap();
         let from = InitialContents::Folder(folder.path());
         for (file_system, why) in

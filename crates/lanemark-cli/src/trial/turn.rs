@@ -205,7 +205,7 @@ pub(super) fn host_errors(served: &ServedDisk) -> Result<u64, Failure> {
     metric(served, HOST_ERRORS).map(|errors| errors as u64)
 }
 
-/// Returns the simulated time during which requests were outstanding in a system until now, in seconds.
+/// Returns the simulated time during which requests were outstanding in a system so far, in seconds.
 fn busy_s(served: &ServedDisk) -> Result<f64, Failure> {
     metric(served, BUSY)
 }

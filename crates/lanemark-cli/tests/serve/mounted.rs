@@ -207,7 +207,7 @@ fn nothing_that_was_there_is_mounted_over() {
 }
 
 #[test]
-fn a_disk_is_the_drive_and_goes_with_the_server() {
+fn a_disk_is_the_drive_and_the_server_removes_it() {
     let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(server) = start(folder(), &ATTACHED) else { return };
     let node = server.addresses[1].clone();

@@ -64,7 +64,7 @@ fn listed(server: &Server) -> String {
 }
 
 #[test]
-fn a_sound_drive_has_no_damage_with_and_without_a_power_cut() {
+fn a_sound_drive_is_undamaged_with_and_without_power_cuts() {
     let Some(server) = serve(&[]) else { return };
     write(server.folder.path());
     assert!(check(server.folder.path(), &[]).is_empty());
@@ -164,7 +164,7 @@ fn faults_are_listed_cleared_and_changed_by_their_numbers() {
 }
 
 #[test]
-fn a_volume_has_no_silent_faults_while_it_is_served() {
+fn a_volume_lacks_silent_faults_while_served() {
     let mirror = "mirror:samsung-850-pro-1tb@workstation-z170:sata+sata-2";
     let stripe = "stripe:samsung-850-pro-1tb@workstation-z170:sata+sata-2";
     let silent =

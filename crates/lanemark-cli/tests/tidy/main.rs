@@ -86,7 +86,7 @@ fn no_circle_of_imports_grows() {
 }
 
 #[test]
-fn every_file_says_what_it_is_and_is_short_enough_to_read() {
+fn files_begin_with_their_purpose_and_are_short() {
     assert_empty(&house::breaches(&TREE.root, house::MAY_BE_LONG));
 }
 
@@ -101,7 +101,7 @@ fn every_file_is_part_of_a_crate() {
 }
 
 #[test]
-fn files_are_created_only_where_it_is_known_how() {
+fn files_are_created_only_in_known_files() {
     assert_empty(&house::creating(&TREE.root, &TREE.crates, house::MAY_CREATE));
 }
 
@@ -113,6 +113,11 @@ fn messages_use_no_macro_that_panics() {
 #[test]
 fn comments_strings_and_documents_use_plain_words() {
     assert_empty(&words::violations(&TREE.root));
+}
+
+#[test]
+fn names_of_tests_use_plain_words() {
+    assert_empty(&words::test_names(&TREE.root));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::crates::Crate;
 
-/// Names that do not describe a type, each with examples of better names. Test modules may use these names.
+/// Names that do not describe a type, each with examples of better names. Test modules may use these names. A name such
+/// as `State` or `Point` is not listed, because its module gives it a meaning.
 const VAGUE: &[(&str, &str)] = &[
     ("Action", "UndoAction"),
     ("After", "InterruptionArg"),
@@ -31,7 +32,6 @@ const VAGUE: &[(&str, &str)] = &[
     ("Given", "GivenValue"),
     ("Held", "HeldTarget"),
     ("Image", "BackingImage, SvgImage"),
-    ("Interval", "SeriesInterval"),
     ("Kind", "LibraryKind, RecordKind"),
     ("Known", "KnownOption"),
     ("Law", "LinkModel, LinkFormulas"),
@@ -44,9 +44,7 @@ const VAGUE: &[(&str, &str)] = &[
     ("Part", "VolumePart, RunSegment"),
     ("Pending", "SimulatedRequest"),
     ("Place", "DataLocation, BurstPosition"),
-    ("Point", "SeriesPoint"),
     ("Quota", "ByteQuota"),
-    ("Range", "ByteRange"),
     ("Rated", "BoxRatings"),
     ("Role", "FigureRole"),
     ("Said", "GuestMessage, JournalContent"),
@@ -55,8 +53,6 @@ const VAGUE: &[(&str, &str)] = &[
     ("Seen", "RepeatObservations, WalkCounts"),
     ("Setting", "CalibratedSetting"),
     ("Shared", "ServerState, TestState"),
-    ("Start", "TestStart"),
-    ("State", "SignalState, DataState"),
     ("Sums", "RepeatSums"),
     ("Taken", "TakenSample, UsedPort"),
     ("Task", "KernelTask"),

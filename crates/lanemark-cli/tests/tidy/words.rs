@@ -1,6 +1,7 @@
 //! Words that comments, strings and documents avoid, each with its replacement.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 
 use super::prose;
@@ -26,7 +27,10 @@ const RULES: &[Rule] = &[
     rule(&["goes with"], "is removed with, belongs to"),
     rule(&["goes on", "go on"], "continues"),
     rule(&["held against"], "compared with"),
-    rule(&["held by"], "tested by, enforced by"),
+    rule(&["held by"], "checked by, tested by"),
+    rule(&["enforced by"], "checked by, tested by"),
+    rule(&["until now"], "so far"),
+    rule(&["counts from", "count from"], "is measured from"),
     rule(
         &["stands in", "stand in", "stands for", "stand for", "stands by", "stand by"],
         "is in, represents, appears in",
@@ -211,6 +215,39 @@ pub(crate) fn violations(root: &Path) -> Vec<String> {
     found
 }
 
+/// Returns each test whose name, read as words, contains a phrase of the list.
+pub(crate) fn test_names(root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for path in
+        prose::files(root).iter().filter(|path| path.extension().is_some_and(|own| own == "rs"))
+    {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        for (number, name) in tests_in(&text) {
+            for (phrase, instead) in phrases(&name.replace('_', " ")) {
+                let path = path.strip_prefix(root).unwrap_or(path).display();
+                found.push(format!("{path}:{number}: `{name}`: \"{phrase}\"; write: {instead}"));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the name of each function after `#[test]`, with the number of its line.
+fn tests_in(text: &str) -> Vec<(usize, &str)> {
+    let mut is_test = false;
+    let mut found = Vec::new();
+    for (number, line) in prose::numbered(text) {
+        let line = line.trim();
+        if line == "#[test]" {
+            is_test = true;
+        } else if let (true, Some((_, rest))) = (is_test, line.split_once("fn ")) {
+            found.extend(rest.split('(').next().map(|name| (number, name)));
+            is_test = false;
+        }
+    }
+    found
+}
+
 /// Returns `line` without its code spans and the arguments of a format.
 fn without_code(line: &str) -> String {
     let prose: String = line.split('`').step_by(2).collect();
@@ -238,4 +275,11 @@ fn phrases_are_whole_words_outside_correct_phrases() {
 #[test]
 fn code_and_arguments_are_not_prose() {
     assert_eq!(without_code("`told` {told} is {value:>3}"), "  is ");
+}
+
+#[test]
+fn names_of_tests_are_read_as_words() {
+    let text = "#[test]\n#[ignore]\nfn it_goes_on() {}\nfn told() {}\n";
+    assert_eq!(tests_in(text), [(3, "it_goes_on")]);
+    assert_eq!(phrases("it goes on"), [("goes on", "continues")]);
 }

@@ -89,23 +89,9 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
         let printed = block(line.label);
         by_document |= printed.is_none();
         let block = printed.unwrap_or(if queues.unwrap_or(1) > 1 { 131_072 } else { 1 << 20 });
-        let by_requests = line.iops.map(|iops| iops * block as f64);
-        let mut bytes = line.megabytes * 1e6;
-        if let Some(by_requests) = by_requests.filter(|bytes| *bytes > 0.0)
-            && bytes > 0.0
-        {
-            let ratio = by_requests / bytes;
-            if program == SourceProgram::KDiskMark && (ratio / KIB_AS_KB - 1.0).abs() < SLACK {
-                bytes = by_requests;
-                from_iops = true;
-            } else if (ratio - 1.0).abs() > SLACK && line.iops.is_some_and(|iops| iops > 20.0) {
-                let label = shown(line.label.trim());
-                let percent = (ratio - 1.0) * 100.0;
-                run.note(&format!(
-                    "{label}: the rate that its IOPS imply differs from its MB/s by {percent:+.1}%; both are kept"
-                ));
-            }
-        }
+        let by_iops = rate_of_iops(&line, block, program, &mut run);
+        from_iops |= by_iops.is_some();
+        let bytes = by_iops.unwrap_or(line.megabytes * 1e6);
         let requests = line.iops.unwrap_or(bytes / block as f64);
         let elapsed = measured.unwrap_or(RATES_FOR);
         let sample = sample(bytes, requests, &line, directions, elapsed).map_err(wrong)?;
@@ -144,6 +130,38 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     if text.contains("<0Fill>") || text.contains("<All 0x00>") {
         run.note("its data is zeros, which some drives compress");
     }
+    read_footer(text, program, &mut run);
+    Ok(run)
+}
+
+/// Returns the bytes a second that the requests a second of a line imply, if the program's MB/s are KiB/s divided by
+/// 1000. Any other difference between the two rates is noted.
+fn rate_of_iops(
+    line: &FigureLine<'_>,
+    block: u64,
+    program: SourceProgram,
+    run: &mut ReportedRun,
+) -> Option<f64> {
+    let by_requests = line.iops? * block as f64;
+    let ratio = by_requests / (line.megabytes * 1e6);
+    if by_requests <= 0.0 || line.megabytes <= 0.0 {
+        return None;
+    }
+    if program == SourceProgram::KDiskMark && (ratio / KIB_AS_KB - 1.0).abs() < SLACK {
+        return Some(by_requests);
+    }
+    if (ratio - 1.0).abs() > SLACK && line.iops.is_some_and(|iops| iops > 20.0) {
+        let label = shown(line.label.trim());
+        let percent = (ratio - 1.0) * 100.0;
+        run.note(&format!(
+            "{label}: the rate that its IOPS imply differs from its MB/s by {percent:+.1}%; both are kept"
+        ));
+    }
+    None
+}
+
+/// Reads the drive and the date below the figures.
+fn read_footer(text: &str, program: SourceProgram, run: &mut ReportedRun) {
     let mut drive = None;
     let mut date = None;
     for line in text.lines() {
@@ -160,7 +178,6 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     if let Some(date) = date {
         run.note_local_time(date);
     }
-    Ok(run)
 }
 
 /// Returns the program, and the text with its name and version.

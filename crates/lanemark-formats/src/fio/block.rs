@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_has_all_multiples_of_its_least() {
+    fn a_range_contains_all_multiples_of_its_minimum() {
         assert_eq!(range("1k-4k", 1024).unwrap().len(), 4);
         assert_eq!(plain(&range("4k-4k", 1024).unwrap()), [(4096, 1.0)]);
         assert!(range("512-64m", 1024).unwrap().len() <= 4096);

@@ -214,7 +214,7 @@ static OPTIONS: &[KnownOption] = &[
     known_option("serialize_overlap", Nearly("requests may overlap")),
     known_option(
         "io_submit_mode",
-        Nearly("latency counts from the time at which a request was due"),
+        Nearly("latency is measured from the time at which a request was due"),
     ),
     read("direct"),
     read("buffered"),

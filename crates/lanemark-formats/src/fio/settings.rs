@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_engine_of_fio_has_a_counterpart_or_the_reason_why_it_has_none() {
+    fn every_engine_of_fio_has_a_counterpart_or_a_reason() {
         let taken = [
             ("io_uring libaio posixaio solarisaio windowsaio io_uring_cmd nbd", IoEngine::IoUring),
             ("sync psync vsync pvsync pvsync2 sg", IoEngine::Sync),

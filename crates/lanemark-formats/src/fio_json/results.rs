@@ -93,8 +93,10 @@ fn import_group(
     }
     let (path, version, engine, direct, disks) = group[0].identity();
     let mut result = ResultDraft::new(&stem, version, size(group, supplied.span), supplied);
-    (result.workload.repeats, result.workload.average) = (repeats(group), average(group));
-    let (mut partly, mut submitted) = (NotedTests::default(), NotedTests::default());
+    result.workload.repeats = repeats(group);
+    result.workload.average = average(group);
+    let mut partly = NotedTests::default();
+    let mut submitted = NotedTests::default();
     let mut submission_ns: f64 = 0.0;
     for (name, file, draft) in named_drafts(group) {
         if let Some(ns) = draft.submission_ns {
@@ -105,17 +107,20 @@ fn import_group(
         if !described.whole {
             partly.add(&name);
         }
-        let contradiction = described.contradiction.map(|what| {
-            let test = name.clone();
-            Warning::OptionsContradict { test, what }
-        });
+        let contradiction = described
+            .contradiction
+            .map(|what| Warning::OptionsContradict { test: name.clone(), what });
         let samples = match &draft.own {
             Some(key) if key.fits(&draft.sample) => key.repeats.clone(),
             _ => vec![draft.sample.clone()],
         };
-        let test = Test { name, ..described.test };
-        let (printed, placed) = (&draft.sample, described.placed);
-        result.add(ImportedTest { test, samples, printed, contradiction, placed });
+        result.add(ImportedTest {
+            test: Test { name, ..described.test },
+            samples,
+            printed: &draft.sample,
+            contradiction,
+            placed: described.placed,
+        });
     }
     partly.note(
         &mut notes,

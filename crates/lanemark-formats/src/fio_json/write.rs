@@ -2,7 +2,7 @@
 //!
 //! One entry in `jobs` is one test with all its repeats. Data, requests, latencies and times are summed, so `bw` and
 //! `iops` are means over the whole test. `iops_mean` and related keys are computed over the intervals of a series if
-//! there is one, and otherwise over the repeats. Latency counts from submission, like fio's `lat_ns`. The time of
+//! there is one, and otherwise over the repeats. Latency is measured from submission, like fio's `lat_ns`. The time of
 //! submission is not known, so `clat_ns` has the same values, with percentiles and bins, and `slat_ns` is empty.
 //! `iodepth_level` contains the requested depth.
 //!

@@ -450,7 +450,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_those_of_the_issued_requests_if_the_size_agrees() {
+    fn counts_match_the_issued_requests_if_the_size_agrees() {
         let side = DirectionFigures {
             bytes: 391.0 * 1_048_576.0,
             elapsed: Duration::from_seconds(10),

@@ -146,18 +146,7 @@ impl SettingsReader<'_> {
             "queue depth cycling" => self.depths = (line, self.cycle(value, line)?),
             "test type" => self.kind = (line, value.to_ascii_uppercase()),
             _ if key.starts_with("access specification name") => {
-                let (name, usual) = value.rsplit_once(',').unwrap_or((value, "NONE"));
-                let usual = matches!(
-                    usual.trim().to_ascii_uppercase().as_str(),
-                    "ALL" | "DISK" | "DEFAULT"
-                );
-                let name = name.trim().to_owned();
-                self.specifications.push(AccessSpecification {
-                    name,
-                    usual,
-                    line,
-                    parts: Vec::new(),
-                });
+                self.begin_specification(value, line);
             }
             _ if key.starts_with("size,") => {
                 let part = self.part(value, line)?;
@@ -169,6 +158,25 @@ impl SettingsReader<'_> {
                     }
                 }
             }
+            // Settings of the display, names of managers, and defaults of new workers are ignored.
+            _ => self.worker_value(key, value, line)?,
+        }
+        Ok(())
+    }
+
+    fn begin_specification(&mut self, value: &str, line: u64) {
+        let (name, usual) = value.rsplit_once(',').unwrap_or((value, "NONE"));
+        self.specifications.push(AccessSpecification {
+            name: name.trim().to_owned(),
+            usual: matches!(usual.trim().to_ascii_uppercase().as_str(), "ALL" | "DISK" | "DEFAULT"),
+            line,
+            parts: Vec::new(),
+        });
+    }
+
+    /// Reads a value of a worker or its target, and ignores all other values.
+    fn worker_value(&mut self, key: &str, value: &str, line: u64) -> Result<(), FormatError> {
+        match key {
             "worker" => self.workers.push(IometerWorker {
                 line,
                 depth: 1,
@@ -225,7 +233,6 @@ impl SettingsReader<'_> {
                 let message = format!("a target of the type {}", shown(value));
                 return Err(self.error(line, message).hint("only DISK targets are supported"));
             }
-            // Settings of the display, names of managers, and defaults of new workers are ignored.
             _ => {}
         }
         Ok(())

@@ -13,7 +13,7 @@ fn stated(reads: Option<DirectionResult>, writes: Option<DirectionResult>) -> Re
 }
 
 #[test]
-fn a_stated_size_that_the_counts_contradict_is_told() {
+fn a_stated_size_that_the_counts_contradict_is_reported() {
     let of = |block: Option<u64>, bytes: u64, count: u64| {
         let mut test = stated(None, direction_of(bytes, count));
         test.block = block.map(Bytes);

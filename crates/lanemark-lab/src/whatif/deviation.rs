@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_with_depth_is_not_smoothed_away() {
+    fn effects_of_depth_are_not_smoothed_away() {
         let tests = grid();
         let law = |test: &Test| 0.1 * f64::from(test.queue_depth()).log2();
         let all = measured_deviations(&tests, |_, test| law(test));

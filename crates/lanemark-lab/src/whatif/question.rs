@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_system_differs_in_what_is_asked() {
+    fn the_other_system_differs_in_the_question() {
         let set = ["drive.buffer=1 MiB".to_owned()];
         let named = |args: &WhatIfQuestion<'_>| {
             other_system(args, "a@b:c")

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_growth_of_nothing_has_no_range() {
+    fn a_growth_of_zero_lacks_a_range() {
         let text = |by_threads: &[(u32, f64)]| {
             HostFigures::compute(&[slice(1.0, 1.0)], None, by_threads, &[100.0]).text("h", "m")
         };

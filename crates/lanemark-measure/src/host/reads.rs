@@ -155,7 +155,7 @@ mod tests {
     use crate::host::ProtocolName;
 
     #[test]
-    fn times_of_a_request_are_those_of_all_requests_of_both_threads() {
+    fn times_of_a_request_average_both_threads() {
         let slice =
             |requests, submit_ns, complete_ns| ReadSlice { requests, submit_ns, complete_ns };
         let both = slice(3, 600.0, 900.0).and(&slice(1, 400.0, 300.0));

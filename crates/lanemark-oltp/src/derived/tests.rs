@@ -214,7 +214,7 @@ fn the_workload_of_a_run_with_samples_uses_the_waits_of_its_sessions() {
 }
 
 #[test]
-fn a_run_that_lacks_its_counters_has_no_workload() {
+fn a_run_that_lacks_its_counters_lacks_a_workload() {
     let what = |run: &RunResult| match workload(run) {
         Err(OltpError::Unknown { what }) => what,
         other => panic!("{other:?}"),

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fastest_rates_are_those_of_pure_writes() {
+    fn the_fastest_rates_match_pure_writes() {
         let (engine, trials) = with_trials();
         assert_eq!(fastest(&engine, &trials, false), 400e6);
         assert_eq!(fastest(&engine, &trials, true), 900e6);
@@ -240,7 +240,7 @@ mod tests {
 
     /// A drive whose flash is written in place does not collect, however slow its random writes are.
     #[test]
-    fn collection_is_examined_only_where_the_flash_may_collect() {
+    fn collection_is_examined_only_if_the_flash_may_collect() {
         for technology in
             [lanemark_sim::spec::Technology::XPoint, lanemark_sim::spec::Technology::Mlc]
         {

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_listed_where_they_stand_one_by_one_and_not_where_a_comment_says_so() {
+    fn listed_zones_are_read_and_comments_are_ignored() {
         for (text, listed) in [
             ("[[disk.zone]]\ncylinders = 10\n", true),
             ("[disk]\nzone = [{ cylinders = 10 }]\n", true),

@@ -119,7 +119,7 @@ fn the_spread_of_all_tests_is_the_mean_of_those_with_repeats() {
 }
 
 #[test]
-fn processor_time_is_that_of_the_cheapest_test_of_small_requests() {
+fn processor_time_matches_the_cheapest_test_of_small_requests() {
     let sample = |user: f64, system: f64| {
         let cpu = CpuUse { user_ns_per_request: user, system_ns_per_request: system };
         Sample { cpu: Some(cpu), ..reads(1, 9_000) }

@@ -120,19 +120,7 @@ pub fn fit(
         Some(like) => like.to_owned(),
         None => generic(library, job)?.to_owned(),
     };
-    let parts = SystemName {
-        drive: template.clone(),
-        platform: platform.to_owned(),
-        port: job.port.to_owned(),
-        beside: Vec::new(),
-        volume: None,
-    };
-    let named_at = NameLocations {
-        drive: Location::file("--like"),
-        platform: Location::file("--platform"),
-        port: Location::file("--platform"),
-    };
-    let system = System::assemble(library, &parts, &named_at, &parts.to_string(), job.settings)?;
+    let system = assemble_template(library, job, &template, platform)?;
     let mut base = system.spec.into_spec();
     if matches!(base.attachments[0].drive.media, MediaSpec::Cloud(_)) {
         return Err(PredictError::CloudTemplate { template });
@@ -179,33 +167,10 @@ pub fn fit(
         job.cancel.clone(),
         job.work_max,
     );
-    let visible = |engine: &TrialSimulator, shows: &[AffectedTests]| -> Vec<usize> {
-        let indices = 0..engine.parameters.len();
-        indices.filter(|&index| shows.contains(&engine.parameters[index].shows)).collect()
-    };
-    let reading = visible(&engine, &[AffectedTests::Reads, AffectedTests::Both]);
-    let writing = visible(&engine, &[AffectedTests::Writes]);
-    let reads = engine.trials_of(|trial| !trial.writes());
-    let writes = engine.trials_of(|trial| !trial.reads());
-    let all_trials = engine.trials_of(|_| true);
-
-    on_stage("reads (1 of 6)");
-    let found = start::reads(&engine, &reading, &reads)?;
-    on_stage("dies (2 of 6)");
-    let explored = geometry::explore(&mut engine, found, &reading, &reads)?;
-    on_stage("writes (3 of 6)");
-    let found = start::writes(&engine, &explored.found.logs, &writing, &writes)?;
-    let found = collection::explore(&mut engine, found, &writing, &writes)?;
-    on_stage("reads and writes together (4 of 6)");
-    let everything = engine.free_parameters();
-    let found = solve::search(&engine, &found.logs, &everything, &all_trials, 1)?;
-    // The effects of dies and units on writes are also included.
-    let explored = geometry::explore(&mut engine, found, &everything, &all_trials)?;
-    let found = solve::search(&engine, &explored.found.logs, &everything, &all_trials, 1)?;
-    on_stage("occupancies (5 of 6)");
-    let found = occupancy::fix_occupancy(&mut engine, found, &all_trials)?;
+    let (explored, found) = search_in_stages(&mut engine, on_stage)?;
     on_stage("the precision of each value (6 of 6)");
     let is_cut = engine.budget.is_spent();
+    let all_trials = engine.trials_of(|_| true);
     let known = identify::identify(&mut engine, found, &all_trials)?;
     if is_cut || engine.budget.is_spent() {
         measurements.warnings.push(FitWarning::Ended { requests: engine.budget.done() });
@@ -232,6 +197,61 @@ pub fn fit(
     let is_of_drive = |setting: &&&ParameterOverride| setting.parameter.starts_with("drive.");
     let settings = set.iter().filter(is_of_drive).map(|&setting| setting.clone()).collect();
     Ok(Fit { drive, template: text, settings, work })
+}
+
+/// Assembles the template at the port of the fit.
+fn assemble_template(
+    library: &Library,
+    job: &FitInput<'_>,
+    template: &str,
+    platform: &str,
+) -> Result<System, PredictError> {
+    let parts = SystemName {
+        drive: template.to_owned(),
+        platform: platform.to_owned(),
+        port: job.port.to_owned(),
+        beside: Vec::new(),
+        volume: None,
+    };
+    let named_at = NameLocations {
+        drive: Location::file("--like"),
+        platform: Location::file("--platform"),
+        port: Location::file("--platform"),
+    };
+    Ok(System::assemble(library, &parts, &named_at, &parts.to_string(), job.settings)?)
+}
+
+/// Searches for the values: first those that reads show, then those that writes show, then all of them together.
+fn search_in_stages(
+    engine: &mut TrialSimulator,
+    on_stage: &mut dyn FnMut(&str),
+) -> Result<(geometry::GeometrySearch, solve::SearchResult), PredictError> {
+    let visible = |engine: &TrialSimulator, shows: &[AffectedTests]| -> Vec<usize> {
+        let indices = 0..engine.parameters.len();
+        indices.filter(|&index| shows.contains(&engine.parameters[index].shows)).collect()
+    };
+    let reading = visible(engine, &[AffectedTests::Reads, AffectedTests::Both]);
+    let writing = visible(engine, &[AffectedTests::Writes]);
+    let reads = engine.trials_of(|trial| !trial.writes());
+    let writes = engine.trials_of(|trial| !trial.reads());
+    let all_trials = engine.trials_of(|_| true);
+
+    on_stage("reads (1 of 6)");
+    let found = start::reads(engine, &reading, &reads)?;
+    on_stage("dies (2 of 6)");
+    let explored = geometry::explore(engine, found, &reading, &reads)?;
+    on_stage("writes (3 of 6)");
+    let found = start::writes(engine, &explored.found.logs, &writing, &writes)?;
+    let found = collection::explore(engine, found, &writing, &writes)?;
+    on_stage("reads and writes together (4 of 6)");
+    let everything = engine.free_parameters();
+    let found = solve::search(engine, &found.logs, &everything, &all_trials, 1)?;
+    // The effects of dies and units on writes are also included.
+    let explored = geometry::explore(engine, found, &everything, &all_trials)?;
+    let found = solve::search(engine, &explored.found.logs, &everything, &all_trials, 1)?;
+    on_stage("occupancies (5 of 6)");
+    let found = occupancy::fix_occupancy(engine, found, &all_trials)?;
+    Ok((explored, found))
 }
 
 /// Returns the minimum time of a read with one request outstanding; `None` for media other than NAND.

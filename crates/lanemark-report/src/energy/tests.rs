@@ -36,7 +36,7 @@ fn texts(table: &Table) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn the_power_of_drives_is_told_with_its_efficiency_and_the_platform() {
+fn the_power_of_drives_is_reported_with_its_efficiency() {
     let text_of = |samples| sentence(&test("a", samples));
     // 409,600 bytes and 100 requests need 0.4 J.
     let efficiency = "4.00 W: 977 J for 10^9 bytes, 250 requests a second per watt.";

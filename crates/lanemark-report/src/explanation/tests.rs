@@ -106,7 +106,7 @@ fn a_verdict_has_its_reason() {
 }
 
 #[test]
-fn the_test_closest_to_its_ceiling_is_told() {
+fn the_test_closest_to_its_ceiling_is_reported() {
     let with = |name: &str, explanation: Option<Explanation>| {
         let mut test = test(name, vec![reads(10, 64, &[50; 100])]);
         test.explanation = explanation;

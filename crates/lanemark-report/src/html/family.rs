@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_differ_in_one_number_are_a_family_and_others_stay_alone() {
+    fn tests_that_differ_in_one_number_are_a_family() {
         let mut all: Vec<Test> = [8, 1, 4, 2].map(|depth| test(4096, depth)).into();
         all.push(test(65_536, 1));
         all.push(Test { threads: 4, ..test(4096, 16) });

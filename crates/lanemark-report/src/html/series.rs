@@ -453,7 +453,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_short_interval_at_the_end_has_no_rate() {
+    fn only_a_short_interval_at_the_end_lacks_a_rate() {
         let second = Duration::from_seconds(1);
         let points = vec![SeriesPoint { reads: 100, ..SeriesPoint::default() }; 3];
         let test = Test::of_blocks(lanemark_schema::units::Bytes::kibi(4));

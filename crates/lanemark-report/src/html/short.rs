@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_that_say_nothing_are_left_out_and_text_is_kept() {
+    fn ends_that_say_nothing_are_omitted_and_text_is_kept() {
         let page = "<tr><td>1</td><td>&lt;/td&gt;</td></tr><path d=\"M0 0\"></path><g><path><title>a</title></path></g>";
         let short =
             "<tr><td>1<td>&lt;/td&gt;<path d=\"M0 0\"/><g><path><title>a</title></path></g>";

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_are_split_evenly_and_none_is_lost() {
+    fn bars_are_split_evenly_without_losses() {
         assert_eq!(split(50, 25), [0..25, 25..50]);
         assert_eq!(split(51, 25), [0..17, 17..34, 34..51]);
         assert_eq!((split(0, 25).len(), split(25, 25).len()), (1, 1));

@@ -12,7 +12,7 @@ use lanemark_schema::result::{
     Inspection, PciFunctionKind, PcieLink,
 };
 
-use super::{has_own_path, named};
+use super::{has_own_path, join_names};
 
 /// An unknown property; its text names a program that shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +47,7 @@ pub(super) fn sentences(inspection: &Inspection) -> Vec<String> {
             }
         }
     }
-    gaps.into_iter().map(|(gap, devices)| gap.sentence(&named(&devices))).collect()
+    gaps.into_iter().map(|(gap, devices)| gap.sentence(&join_names(&devices))).collect()
 }
 
 pub(super) fn find_gaps(device: &InspectedDevice) -> Vec<InspectionGap> {
@@ -149,7 +149,7 @@ impl InspectionGap {
             "`sudo lspci -vvv` of the whole machine, or `lanemark inspect` on it, shows both ends.";
         match self {
             Self::AllLinks { on_pci } => {
-                let how = if on_pci {
+                let how = if *on_pci {
                     " `sudo lspci -vvv` shows the PCI Express links, and `lanemark inspect` on \
                          the machine itself shows all links."
                 } else {

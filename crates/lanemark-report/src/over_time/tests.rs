@@ -65,7 +65,7 @@ fn steady(
 }
 
 #[test]
-fn rounds_are_told_with_their_window() {
+fn rounds_are_reported_with_their_window() {
     let text_of = |outcome, tracked, slope, with_window| {
         let steady = Some(steady(outcome, tracked, slope, with_window));
         sentences(&Sample { steady, ..Sample::empty() }).join(" ")
@@ -101,7 +101,7 @@ fn rounds_are_told_with_their_window() {
 }
 
 #[test]
-fn a_series_is_told_with_the_time_from_which_it_is_steady() {
+fn a_series_is_reported_with_its_steady_time() {
     let of = |rates: &[u64]| Sample { series: Some(series(rates)), ..Sample::empty() };
     let level = of(&[1_234; 10]);
     assert_eq!(brief_summary(&level).as_deref(), Some("Steady: 1,234 requests a second"));
@@ -121,7 +121,7 @@ fn a_series_is_told_with_the_time_from_which_it_is_steady() {
 }
 
 #[test]
-fn collection_that_moved_nothing_is_told_if_data_was_written() {
+fn collection_that_moved_nothing_is_reported_if_data_was_written() {
     let with = |moved: &[u64], writes: u64| {
         let mut series = series(&[1_000; 10]);
         for (point, &moved) in series.points.iter_mut().zip(moved) {

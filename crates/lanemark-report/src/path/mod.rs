@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_told_with_the_drives_that_share_the_link() {
+    fn a_loss_is_reported_with_the_drives_on_the_link() {
         let faster = "if that link were 16 times as fast, the path would carry";
         for (loss, random, wanted) in [
             (loss(None, 0), false, format!("You lose 41% to DMI 3.0: {faster} 1,050 MB/s.")),

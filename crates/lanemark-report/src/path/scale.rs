@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_sets_the_scale_and_none_of_its_links_is_cut() {
+    fn the_path_sets_the_scale_without_cutting_its_links() {
         let cases: [(&[(u64, bool)], f64); 5] = [
             // A width of 3 for 500 MB/s means 167 MB/s per unit, which is rounded up.
             (&[(8000, false), (2000, true), (500, true)], 200.0),

@@ -32,7 +32,7 @@ fn used(reads: u64, writes: u64, flushes: u64, busy_ms: u64) -> Evidence {
 }
 
 #[test]
-fn a_device_is_told_over_all_repeats() {
+fn a_device_is_reported_over_all_repeats() {
     assert_eq!(
         sentences_of(&[used(300, 0, 0, 60), used(100, 40, 7, 80)]),
         [
@@ -50,7 +50,7 @@ fn a_device_is_told_over_all_repeats() {
 }
 
 #[test]
-fn the_health_of_the_last_repeat_is_told() {
+fn the_health_of_the_last_repeat_is_reported() {
     let health = |warnings, media_errors| Evidence {
         health: Some(DriveHealth {
             temperature_celsius: None,
@@ -77,7 +77,7 @@ fn the_health_of_the_last_repeat_is_told() {
 }
 
 #[test]
-fn processors_and_threads_are_told_as_means_and_maxima() {
+fn processors_and_threads_are_reported_as_means_and_maxima() {
     let of = |user, stolen, busiest, switches_voluntary| Evidence {
         processors: Some(ProcessorUse {
             cores: 2,
@@ -103,7 +103,7 @@ fn processors_and_threads_are_told_as_means_and_maxima() {
 }
 
 #[test]
-fn punctuality_is_told_with_the_requests_that_waited_and_that_never_came() {
+fn punctuality_is_reported_with_delayed_and_missing_requests() {
     let kept = |us: u64, held_back, unsubmitted| {
         let mut lateness = LatencyHistogram::new();
         (0..10).for_each(|_| lateness.record(Duration::from_microseconds(us)));
@@ -118,7 +118,7 @@ fn punctuality_is_told_with_the_requests_that_waited_and_that_never_came() {
     let text = |samples| sentences(&test("t", samples)).join(" ");
     assert_eq!(
         text(vec![kept(40, 3, 0), kept(40, 4, 0)]),
-        "At the median, requests were submitted 40.0 µs after their due time; 7 of 20 had to wait for other requests. Latencies count from the due time."
+        "At the median, requests were submitted 40.0 µs after their due time; 7 of 20 had to wait for other requests. Latencies are measured from the due time."
     );
     let late = text(vec![kept(40, 3, 5), kept(40, 4, 6)]);
     let end = " 11 more were due but never submitted, and no figure includes them.";

@@ -24,7 +24,7 @@ fn converged(simulated: u64, requests: u64, half_width: f64) -> Sample {
 }
 
 #[test]
-fn convergence_is_told_with_the_widest_interval_and_all_requests() {
+fn convergence_is_reported_with_the_widest_interval_and_all_requests() {
     let plain = || test("plain", vec![reads(10, 4, &[50])]);
     let text_of = |tests| super::convergence_note(&run(tests));
     assert_eq!(text_of(vec![plain()]), None);

@@ -10,7 +10,7 @@ fn statistic_from(repeats: &[f64]) -> Statistic {
 }
 
 #[test]
-fn a_lead_within_the_repeats_is_none() {
+fn a_lead_within_the_repeats_is_ignored() {
     let low = statistic_from(&[100.0, 101.0]);
     let high = statistic_from(&[103.0, 104.0]);
     let wide = statistic_from(&[99.0, 120.0]);
@@ -47,7 +47,7 @@ fn rates(requests: &[usize]) -> RunResult {
 }
 
 #[test]
-fn several_runs_are_told_with_the_number_of_tests_that_each_leads() {
+fn several_runs_are_reported_with_their_numbers_of_leads() {
     let text_of = |all: &[&[usize]]| {
         let runs: Vec<RunResult> = all.iter().map(|rates_of| rates(rates_of)).collect();
         let names = ["A", "B", "C"];

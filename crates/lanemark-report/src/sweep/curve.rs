@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_knee_of_a_closed_system_is_where_it_is_full() {
+    fn a_closed_system_bends_at_its_full_load() {
         let depths = [1, 2, 4, 8, 16, 32];
         assert_eq!(saturating(8.0, &depths).knee(), Some(Knee::At(3)));
         assert_eq!(saturating(2.0, &depths).knee(), Some(Knee::At(1)));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_told_by_data_if_requests_are_large_or_of_several_sizes() {
+    fn rates_of_large_or_mixed_requests_are_data_rates() {
         let told = |blocks: &[f64]| {
             let points: Vec<SweepPoint> = blocks
                 .iter()

@@ -144,7 +144,7 @@ fn a_row_has_the_expected_figure_and_its_interval() {
 }
 
 #[test]
-fn a_test_is_told_with_its_gain_and_both_limits() {
+fn a_test_is_reported_with_its_gain_and_both_limits() {
     let text = description(&test("a", 0.5, 1.0));
     let unknown = "Now: its hops are not known. Then: its hops are not known.";
     assert_eq!(text, format!("a: you lose 50%. {unknown}"));

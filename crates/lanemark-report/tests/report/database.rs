@@ -247,7 +247,7 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
 }
 
 #[test]
-fn a_run_without_transactions_has_no_latency_and_no_infinite_change() {
+fn a_run_without_transactions_lacks_latency_and_infinite_changes() {
     let mut none = repeat(0.0, (440, 290), 0.5);
     transactions_mut(&mut none).kinds.clear();
     (transactions_mut(&mut none).count, transactions_mut(&mut none).response) =
@@ -264,7 +264,7 @@ fn a_run_without_transactions_has_no_latency_and_no_infinite_change() {
 }
 
 #[test]
-fn a_single_repeat_has_no_spread() {
+fn a_single_repeat_lacks_a_spread() {
     let printed = text(&result(vec![repeat(100.0, (1, 1), 0.5)]));
     // The spread of session samples does not depend on the number of repeats.
     let figures = printed.lines().take_while(|line| !line.starts_with("time of a transaction"));
@@ -318,7 +318,7 @@ fn unknown_values_are_not_shown() {
 }
 
 #[test]
-fn a_run_without_transactions_has_no_shares() {
+fn a_run_without_transactions_lacks_shares() {
     let mut none = repeat(0.0, (1, 1), 0.5);
     transactions_mut(&mut none).kinds.clear();
     transactions_mut(&mut none).count = 0;
@@ -327,7 +327,7 @@ fn a_run_without_transactions_has_no_shares() {
 }
 
 #[test]
-fn a_user_thread_shows_its_own_time_if_the_database_reports_none() {
+fn user_threads_show_their_time_if_the_database_does_not() {
     let mut one = repeat(100.0, (1, 1), 0.5);
     transactions_mut(&mut one).waits = None;
     transactions_mut(&mut one).processor_time.as_mut().unwrap().server_s = None;

@@ -1,6 +1,6 @@
 //! Tests of the parts of pages and drawings: contents, sections, titles, and the colours of hops.
 
-use lanemark_report::{PlotStyle, ResultChart, html, palette, plot};
+use lanemark_report::{PlotStyle, ResultChart, html, palette, plot, results_answer};
 use lanemark_schema::result::RunResult;
 
 use crate::fixture;
@@ -27,7 +27,7 @@ fn a_long_page_lists_its_sections_and_a_short_one_does_not() {
 }
 
 #[test]
-fn a_study_without_published_figures_has_no_section_about_them() {
+fn a_study_without_published_figures_lacks_their_section() {
     let mut study = fixture::study();
     let first = headings(&html(Some(&study), &[])).join(", ");
     assert!(first.starts_with("Published and simulated, Figures and errors"), "{first}");
@@ -78,4 +78,16 @@ fn a_hop_has_one_colour_in_pages_and_drawings() {
             assert!(own.contains(&class), "{kind}: {} in {own}", hop.name);
         }
     }
+}
+
+#[test]
+fn a_page_begins_with_one_sentence_of_its_runs() {
+    let run = fixture::simulated();
+    let page = html(None, &[&run]);
+    let answer = results_answer(None, &[&run]).unwrap();
+    assert!(page.split("<section").next().unwrap().contains(&answer));
+    let page = html(None, &[&run, &fixture::measured()]);
+    assert!(page.contains("that both runs contain") && !page.contains("contain, no run leads"));
+    let page = html(None, &[&run, &run]);
+    assert!(page.contains("that both runs contain, no run leads by more than its spread."));
 }

@@ -13,7 +13,7 @@ fn unwrapped(text: &str) -> String {
 }
 
 #[test]
-fn lines_keep_to_the_width_and_have_no_trailing_spaces() {
+fn lines_keep_to_the_width_and_lack_trailing_spaces() {
     for view in all() {
         for width in (60..=120).chain([0, 20]) {
             for line in path_table(&view, &Style { width, colour: false }).lines() {

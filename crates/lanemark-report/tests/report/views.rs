@@ -1,8 +1,6 @@
 //! Tests properties of every view for any result, including unusual results.
 
-use lanemark_report::{
-    Style, compare_table, html, results_answer, run_table, study_table, test_detail,
-};
+use lanemark_report::{Style, compare_table, html, run_table, study_table, test_detail};
 use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::result::steady::UnsteadyReason;
 use lanemark_schema::result::{
@@ -83,7 +81,7 @@ fn requests_that_failed_are_in_every_view() {
 }
 
 #[test]
-fn lines_keep_to_the_width_and_have_no_trailing_spaces() {
+fn lines_keep_to_the_width_and_lack_trailing_spaces() {
     let study = fixture::study();
     let measured = fixture::measured();
     for width in 60..=120 {
@@ -177,18 +175,6 @@ fn a_page_asks_for_nothing_outside_itself() {
 }
 
 #[test]
-fn a_page_begins_with_one_sentence_of_its_runs() {
-    let run = fixture::simulated();
-    let page = html(None, &[&run]);
-    let answer = results_answer(None, &[&run]).unwrap();
-    assert!(page.split("<section").next().unwrap().contains(&answer));
-    let page = html(None, &[&run, &fixture::measured()]);
-    assert!(page.contains("that both runs contain") && !page.contains("contain, no run leads"));
-    let page = html(None, &[&run, &run]);
-    assert!(page.contains("that both runs contain, no run leads by more than its spread."));
-}
-
-#[test]
 fn a_ladder_ends_at_the_last_percentile_that_requests_support() {
     // Three thousand requests per test are enough for the 99.95th percentile, but not for the 99.99th.
     let page = html(None, &[&fixture::simulated()]);
@@ -215,7 +201,7 @@ fn the_start_of_collection_and_faults_are_marked_over_time() {
 }
 
 #[test]
-fn a_study_without_published_figures_has_no_columns_for_them() {
+fn a_study_without_published_figures_lacks_their_columns() {
     let mut study = fixture::study();
     study.figures.clear();
     let page = html(Some(&study), &[]);
@@ -394,7 +380,7 @@ fn calibrated_figures_are_apart_from_predicted_ones() {
 }
 
 #[test]
-fn each_metric_has_a_table_of_its_own() {
+fn each_metric_has_its_own_table() {
     let mut study = fixture::study();
     study.figures[3].figure.metric = FigureMetric::Latency;
     study.figures[5].figure.metric = FigureMetric::Iops;
@@ -473,7 +459,7 @@ fn rows_that_would_mislead_have_a_sentence() {
 }
 
 #[test]
-fn latency_over_time_is_a_heat_map_where_it_was_counted() {
+fn counted_latency_over_time_is_a_heat_map() {
     let mut run = fixture::over_time();
     let without = html(None, &[&run]);
     assert!(!without.contains("latency of requests"), "nothing was counted");

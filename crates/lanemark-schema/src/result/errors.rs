@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_simulated_error_has_no_number_and_json_has_the_counts_alone() {
+    fn a_simulated_error_lacks_a_number_and_json_has_counts() {
         let mut errors = RequestErrors::default();
         errors.record(ErrorKind::NoSpace);
         errors.record_errno(28);

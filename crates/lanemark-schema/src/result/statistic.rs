@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn one_repeat_has_no_deviation() {
+    fn one_repeat_lacks_a_deviation() {
         let statistic = Statistic::from_values(&[5.0], AverageMethod::Mean);
         assert_eq!((statistic.deviation, statistic.spread()), (None, 0.0));
     }

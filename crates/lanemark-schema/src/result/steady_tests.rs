@@ -19,7 +19,7 @@ fn reason(figures: &[f64]) -> Option<UnsteadyReason> {
 }
 
 #[test]
-fn the_best_fit_line_is_that_of_least_squares() {
+fn the_best_fit_line_minimises_least_squares() {
     // y = 100 + 3 x with noise that is orthogonal to both a constant and a line.
     let noise = [1.0, -2.0, 0.0, 2.0, -1.0];
     let figures: Vec<f64> =

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_comes_after_so_many_writes_and_trims_take_their_share() {
+    fn flushes_follow_n_writes_and_trims_take_their_share() {
         let mix = RequestMix {
             flush_every: Some(4),
             trim_share: Ratio::new(0.25).unwrap(),

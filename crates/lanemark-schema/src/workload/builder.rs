@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn defaults_are_those_of_a_workload_file() {
+    fn defaults_match_a_workload_file() {
         let test = Test::random_read("4 KiB").named("RND4K Q1T1 read").volume("16 MiB");
         assert_eq!(test.build().unwrap().into_test(), super::super::tests::random_read());
     }

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_are_a_limit_of_their_own() {
+    fn rounds_are_their_own_limit() {
         assert_eq!(rounds(MINUTE).check(), Ok(()));
         let field = |test: Test| test.check().unwrap_err().field;
         assert_eq!(field(rounds(Duration::ZERO)), "round");

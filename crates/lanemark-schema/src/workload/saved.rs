@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_no_load_of_its_own() {
+    fn a_trace_is_not_a_separate_load() {
         let text = serde_json::to_string(&users(transactions())).unwrap();
         let spoilt = text.replace("\"uniform\"", "\"trace\"");
         let error = serde_json::from_str::<Test>(&spoilt).unwrap_err().to_string();

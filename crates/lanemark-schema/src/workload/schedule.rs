@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_loop_has_no_times_and_an_open_one_no_think_time() {
+    fn closed_loops_lack_times_and_open_loops_lack_think_time() {
         assert!(ArrivalSchedule::new(&random_read(), StreamKey::from_seed(1)).is_none());
         let thinks = open(ArrivalProcess::Even, 1)
             .with(|requests| requests.think = Duration::from_microseconds(1));

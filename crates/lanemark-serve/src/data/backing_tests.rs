@@ -70,7 +70,7 @@ fn memory_and_files_contain_the_written_data() {
 }
 
 #[test]
-fn an_image_shows_through_where_nothing_was_written_and_stays_as_it_is() {
+fn an_image_shows_through_unwritten_ranges_and_stays_unchanged() {
     let (image, mut model) = image();
     let before = model.clone();
     let memory =
@@ -344,7 +344,7 @@ fn trimmed_memory_is_given_back() {
 
 /// A bit of the map is set after the data is stored; after an error, the data may be lost although later calls succeed.
 #[test]
-fn data_that_cannot_be_stored_has_no_bits_and_fails_all_later_flushes() {
+fn unstorable_data_fails_all_later_flushes() {
     let (image, _) = image();
     let files = Files::new(&image, RECORDS);
     let mut export = files.open();

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_tables_have_no_partitions() {
+    fn impossible_tables_lack_partitions() {
         for (status, kind, first, sectors) in
             [(1, 0x83, 1, 1), (0, 0, 1, 1), (0, 0x83, 0, 1), (0, 0x83, 1, 0), (0, 0x83, !0, !0)]
         {

@@ -49,7 +49,7 @@ pub struct ExportData {
     volatile: Option<Mutex<RevertibleWrites>>,
     random: Mutex<Rng>,
     journal: Option<Journal>,
-    /// Number of power cuts until now.
+    /// Number of power cuts so far.
     cuts: AtomicU64,
     /// Number of power cuts that may have reverted writes.
     lossy_cuts: AtomicU64,
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lying_flush_succeeds_and_keeps_nothing() {
+    fn a_lying_flush_succeeds_without_storing_data() {
         let data = ExportData::memory(1 << 20, VOLATILE, 3).unwrap();
         (0..100).for_each(|at| data.write(at * 512, &[7; 512]).unwrap());
         data.sync().unwrap();

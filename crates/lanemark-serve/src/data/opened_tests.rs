@@ -220,7 +220,7 @@ fn first_bytes(data: &ExportData) -> [u8; 2] {
 }
 
 #[test]
-fn a_crash_changes_no_byte_beside_an_unflushed_write() {
+fn a_crash_changes_no_byte_next_to_an_unflushed_write() {
     let folder = tempfile::tempdir().unwrap();
     let plan = overlay(folder.path());
     let path = folder.path().join("disk");

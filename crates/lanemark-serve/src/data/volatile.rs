@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_settled_range_survives_every_cut_and_an_empty_cache_records_none() {
+    fn a_settled_range_survives_every_cut() {
         for seed in 0..60 {
             let mut model = Model::new(1 << 20);
             model.write(3, 4, 7);

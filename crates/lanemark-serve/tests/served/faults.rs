@@ -86,7 +86,7 @@ fn a_share_of_the_writes_is_slow() {
 }
 
 #[test]
-fn a_bad_range_can_be_read_where_it_was_written_again() {
+fn a_rewritten_bad_range_can_be_read() {
     let served = served(&["media-error range=64KiB..128KiB recovery=1us heal=write at=1us"], 1);
     let mut client = served.connect();
     std::thread::sleep(Duration::from_millis(1));

@@ -18,7 +18,7 @@ fn still_serves(served: &Served) {
 }
 
 #[test]
-fn noise_ends_its_own_connection_alone() {
+fn noise_ends_only_its_own_connection() {
     for served in Served::both() {
         let mut random = Rng::new(StreamKey::from_seed(4));
         for round in 0..60 {
@@ -61,7 +61,7 @@ fn nothing_beyond_the_export_is_read_or_written() {
 }
 
 #[test]
-fn requests_longer_than_32_mib_are_refused_and_the_connection_goes_on() {
+fn requests_beyond_32_mib_are_refused_and_the_connection_continues() {
     for served in Served::both() {
         let mut client = served.connect();
         assert_eq!(client.read(0, (32 << 20) + 512).unwrap(), Err(22));

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn round_robin_goes_around_by_number_whatever_the_depth() {
+    fn round_robin_follows_numbers_regardless_of_the_depth() {
         let mut bench = Bench::new(&round_robin(Some(1)));
         for queue in [7, 7, 7, 7, 7, 2, 300, 300, 65_534] {
             bench.push(queue);

@@ -296,7 +296,7 @@ impl FrontEnd {
         ServiceSpan { start: Instant::from_picoseconds(start), end: now }
     }
 
-    /// Returns the busy time of each engine until now.
+    /// Returns the busy time of each engine so far.
     pub(crate) fn busy(&self) -> Vec<Duration> {
         self.engines.iter().map(Station::busy).collect()
     }

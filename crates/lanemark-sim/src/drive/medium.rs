@@ -141,7 +141,7 @@ pub(crate) trait Medium {
     /// Sets the rule for repeating reads from now on; without a rule, reads are not repeated.
     fn set_retries(&mut self, _retries: Option<ReadRetries>) {}
 
-    /// Returns the amounts of data that the media have written until now.
+    /// Returns the amounts of data that the media have written so far.
     fn usage(&self) -> DriveUse;
 
     /// Appends the remaining amount of each reserve that the media use up under load, such as erased flash. The media
@@ -171,6 +171,6 @@ pub(crate) trait Medium {
     /// The parts and their order are the same as in the drive's [`MediaPower`](crate::spec::MediaPower).
     fn worked(&self, at: Instant) -> Vec<Duration>;
 
-    /// Adds the busy times of the parts of the media until now.
+    /// Adds the busy times of the parts of the media so far.
     fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]);
 }

@@ -79,7 +79,7 @@ impl Drive {
         lost
     }
 
-    /// Returns the amounts of data that the drive has written until now.
+    /// Returns the amounts of data that the drive has written so far.
     pub(super) fn usage(&self) -> DriveUse {
         let buffered = match &self.media {
             Media::SolidState(_) | Media::Disk(_) => self.buffer.occupied(),
@@ -100,7 +100,7 @@ impl Drive {
         media!(&self.media, media => media.credits())
     }
 
-    /// Returns the number of slots that collection has moved in the media until now.
+    /// Returns the number of slots that collection has moved in the media so far.
     pub(super) fn collected(&self) -> u64 {
         media!(&self.media, media => media.collected())
     }
@@ -110,7 +110,7 @@ impl Drive {
         media!(&self.media, media => media.bytes())
     }
 
-    /// Adds the busy times of the drive's parts until now.
+    /// Adds the busy times of the drive's parts so far.
     pub(super) fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]) {
         busy[Hop::FrontEnd as usize].extend(self.front_end.busy());
         media!(&self.media, media => media.add_busy(now, busy));

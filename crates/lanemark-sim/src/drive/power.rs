@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn times_can_be_told_in_the_middle_of_everything() {
+    fn times_can_be_read_at_any_moment() {
         let mut meter = meter();
         assert_eq!(meter.times(at(1_060)).states, [us(950), us(10)]);
         meter.note_command(at(1_020));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn media_that_go_on_without_a_command_are_work() {
+    fn media_that_continue_without_a_command_are_work() {
         let mut meter = meter();
         meter.note_command(at(10));
         meter.note_answer(at(20), true);

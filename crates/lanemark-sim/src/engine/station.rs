@@ -60,7 +60,7 @@ impl Station {
         self.free
     }
 
-    /// Returns the busy time until now.
+    /// Returns the busy time so far.
     pub(crate) fn busy(&self) -> Duration {
         self.busy
     }
@@ -96,13 +96,13 @@ impl Servers {
         self.0.iter().map(Station::free_at).min().unwrap_or_default()
     }
 
-    /// Returns the busy time until now, averaged over the servers.
+    /// Returns the busy time so far, averaged over the servers.
     pub(crate) fn busy(&self) -> Duration {
         let total: Duration = self.0.iter().map(Station::busy).sum();
         total / self.0.len() as u64
     }
 
-    /// Changes the number of servers to `count`, which must be 1 or more. The utilisation until now does not change.
+    /// Changes the number of servers to `count`, which must be 1 or more. The utilisation so far does not change.
     pub(crate) fn resize(&mut self, count: usize) {
         let busy = self.busy();
         self.0.resize(count.max(1), Station::default());

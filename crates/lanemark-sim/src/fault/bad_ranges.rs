@@ -57,7 +57,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_number_of_ranges_is_bounded_and_what_was_written_is_good() {
+    fn the_number_of_ranges_is_bounded_and_writes_heal() {
         let mut ranges = BadRanges::new(ByteRange::WHOLE);
         let count = RANGES_MAX as u64 + 1_000;
         for number in 1..=count {

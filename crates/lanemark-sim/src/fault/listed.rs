@@ -12,7 +12,7 @@ pub struct FaultState {
     pub fault: Fault,
     /// Whether the fault has begun or ended.
     pub phase: FaultPhase,
-    /// Effect of the fault until now.
+    /// Effect of the fault so far.
     pub effect: FaultImpact,
 }
 

@@ -36,7 +36,7 @@ impl Adapter {
         self.station.serve(now, self.spec.time(outstanding))
     }
 
-    /// Returns the busy time until now.
+    /// Returns the busy time so far.
     pub(crate) fn busy(&self) -> Duration {
         self.station.busy()
     }

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_is_answered_of_what_is_held_in_one_piece() {
+    fn a_read_is_answered_from_a_single_cached_piece() {
         let mut cache = cache(1 << 20, 64, 8);
         put(&mut cache, 64, 32);
         let holds =

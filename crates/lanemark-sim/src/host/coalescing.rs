@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_counts_from_the_first_that_waits() {
+    fn the_time_is_measured_from_the_first_that_waits() {
         let mut coalescing = coalescing(2, 100);
         let mut slab = Slab::new();
         add(&mut coalescing, &mut slab, at(0), QueueNumber(0));

@@ -74,7 +74,7 @@ fn the_same_direction_waits_and_over_sata_the_other_too() {
 }
 
 #[test]
-fn times_are_those_of_the_law() {
+fn times_match_the_model() {
     let LinkModel::Pcie(model) = pcie(4) else { unreachable!() };
     assert_eq!(
         alone(pcie(4)).0,
@@ -92,7 +92,7 @@ fn times_are_those_of_the_law() {
 }
 
 #[test]
-fn each_phy_of_a_port_carries_a_transfer_of_its_own() {
+fn each_phy_of_a_port_carries_its_own_transfer() {
     let (reads, _) = alone(sas(SasRate::Gen3, 2));
     let mut wide = link(sas(SasRate::Gen3, 2), 1);
     let ends = [(); 4].map(|()| read(&mut wide, START));
@@ -270,7 +270,7 @@ fn a_link_that_trains_again_continues_to_spoil_bits() {
 }
 
 #[test]
-fn a_link_that_has_trained_anew_is_the_new_link_from_then_on() {
+fn a_retrained_link_equals_the_new_link() {
     let later = START + Duration::from_microseconds(1_000);
     for (old, new) in [
         (pcie(4), pcie(1)),

@@ -184,7 +184,7 @@ impl PortPath {
         }
     }
 
-    /// Returns one of the path's own links; `number` counts from the host.
+    /// Returns one of the path's own links; `number` is counted from the host.
     pub(super) fn link(&mut self, number: usize) -> &mut Link {
         &mut self.links[number]
     }

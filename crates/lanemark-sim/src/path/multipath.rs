@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn failover_keeps_going_and_what_was_under_way_comes_back_after_the_timeout() {
+    fn failover_continues_and_lost_commands_return_after_the_timeout() {
         for operation in [Operation::Read, Operation::Write] {
             let mut system = failing(MultipathPolicy::Failover, 0, us(3_000));
             let fails = Instant::ZERO + us(3_000);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_that_cannot_be_are_told() {
+    fn ports_that_cannot_be_are_reported() {
         let mut system = dual(&small_drive(), MultipathPolicy::Failover);
         system.attachments[0].second.as_mut().unwrap().port_path.links.clear();
         assert!(system.check().is_err());

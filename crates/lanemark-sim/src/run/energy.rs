@@ -33,7 +33,7 @@ pub(crate) struct EnergyMetering {
 }
 
 impl EnergyMetering {
-    /// Creates meters that count from `from` onward and, if `until` is given, up to `until`.
+    /// Creates meters that begin at `from` and, if `until` is given, up to `until`.
     pub(crate) fn new(spec: &SystemSpec, from: Instant, until: Option<Instant>) -> Self {
         let known = spec.knows_power();
         Self { known, from, until, begun: None, earlier: VecDeque::new(), ended: None }

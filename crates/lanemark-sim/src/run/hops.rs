@@ -110,7 +110,7 @@ mod tests {
     use crate::tests::runs::{nvme, small_drive, times};
 
     #[test]
-    fn the_hops_of_several_drives_are_those_of_the_longest_paths() {
+    fn the_hops_of_several_drives_match_the_longest_paths() {
         let links = |system: &SystemSpec| {
             let order = order(system);
             let count = |is: fn(&HopId) -> bool| order.iter().filter(|id| is(id)).count();

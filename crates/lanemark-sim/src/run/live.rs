@@ -1,4 +1,4 @@
-//! A system that serves other programs: it accepts requests, returns completions, and reports the results until now.
+//! A system that serves other programs: it accepts requests, returns completions, and reports the results so far.
 //!
 //! This layer above [`Storage`] is for a server that ties simulated time to a clock. The live system counts requests
 //! like a replay, and can report its results at any time. Faults can be added while it runs. Its memory use does not
@@ -194,7 +194,7 @@ impl LiveSystem {
         self.storage.simulator().check_clear(number, at)
     }
 
-    /// Returns the sample of all requests that have completed until now.
+    /// Returns the sample of all requests that have completed so far.
     pub fn sample(&self) -> Sample {
         let elapsed = self.completed.since(Instant::ZERO);
         let operations = self.reads.latency.count() + self.writes.latency.count();
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_or_cannot_be_undone_is_not_cleared() {
+    fn ended_and_permanent_faults_are_not_cleared() {
         let mut live = live();
         assert_eq!(live.clear_fault(0, after(1)), Err(FaultClearError::Unknown));
         for text in ["pause at=1us for=2us", "power-cut at=10us boot=1ms"] {
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_power_cut_that_is_added_fails_what_is_under_way() {
+    fn an_added_power_cut_fails_outstanding_requests() {
         let mut live = live();
         live.submit(Submission::new(Instant::ZERO, access(Operation::Read, 1)).tagged(1)).unwrap();
         let boot = Duration::from_microseconds(500);
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_the_system_cannot_have_is_told() {
+    fn a_fault_that_the_system_cannot_have_is_reported() {
         let fault: Fault = "latency at=1ms extra=1ms drive=7".parse().unwrap();
         let errors = live().add_fault(fault).unwrap_err();
         assert!(errors[0].to_string().contains("drives 0 to 0"), "{errors:?}");

@@ -1,7 +1,7 @@
 //! A recorded trace replayed on a simulated system.
 //!
 //! In an open loop, a request is submitted at its recorded time, divided by the speed, regardless of whether earlier
-//! requests are complete, and its latency counts from that time. Up to [`OUTSTANDING_MAX`] requests and
+//! requests are complete, and its latency is measured from that time. Up to [`OUTSTANDING_MAX`] requests and
 //! [`OUTSTANDING_BYTES_MAX`] bytes can be outstanding; above these limits the trace waits, and this wait is part of the
 //! latency and a separate hop in the path. The pace "as fast as possible" means a closed loop: the next request is
 //! submitted when an outstanding request completes, and recorded times are ignored.

@@ -65,7 +65,7 @@ impl Simulator {
         self.attachments.iter().flat_map(|attachment| attachment.drive.credits()).collect()
     }
 
-    /// Returns the number of slots that collection has moved in all drives until now.
+    /// Returns the number of slots that collection has moved in all drives so far.
     pub(crate) fn collected(&self) -> u64 {
         self.attachments.iter().map(|attachment| attachment.drive.collected()).sum()
     }

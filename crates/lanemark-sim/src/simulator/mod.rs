@@ -323,7 +323,7 @@ impl Simulator {
         }
     }
 
-    /// Returns the busy time of each part of each hop until now.
+    /// Returns the busy time of each part of each hop so far.
     pub(super) fn busy(&self) -> [Vec<Duration>; HOPS] {
         let mut busy: [Vec<Duration>; HOPS] = Default::default();
         let processors = self.cores.iter().chain(&self.io_threads);

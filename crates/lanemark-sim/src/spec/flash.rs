@@ -53,7 +53,7 @@ impl PageTimes {
     }
 
     /// Returns one time for each of one to four kinds.
-    pub fn each(times: &[Duration]) -> Self {
+    pub fn from_kinds(times: &[Duration]) -> Self {
         let mut kinds = [times[0]; 4];
         kinds[..times.len()].copy_from_slice(times);
         Self { times: kinds, kinds: times.len() as u8 }
@@ -89,7 +89,7 @@ impl PageTimes {
             *time = Duration::from_picoseconds((end - begin) as u64);
             begin = end;
         }
-        Self::each(&times[..parts.len()])
+        Self::from_kinds(&times[..parts.len()])
     }
 
     /// Returns the time of page `page` of a block.

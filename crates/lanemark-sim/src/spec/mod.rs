@@ -166,9 +166,9 @@ pub struct CoalescingSpec {
 
 /// Maximum accepted number of commands per visit to a queue.
 pub const BURST_MAX: u32 = 128;
-/// Maximum weight: an eight-bit field that counts from zero.
+/// Maximum weight: an eight-bit field that starts at zero.
 pub const WEIGHT_MAX: u32 = 256;
-/// Maximum aggregation threshold: an eight-bit field that counts from zero.
+/// Maximum aggregation threshold: an eight-bit field that starts at zero.
 pub const THRESHOLD_MAX: u32 = 256;
 /// Maximum aggregation time: 255 units of 100 µs.
 pub const AGGREGATION_TIME_MAX: Duration = Duration::from_microseconds(25_500);

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_lie_one_behind_the_other_from_whole_slots_on() {
+    fn namespaces_follow_each_other_at_whole_slots() {
         let capacity = Bytes::mebi(1);
         let whole = NamespaceExtent { start: Bytes::ZERO, length: capacity };
         assert_eq!(extents(&[], capacity), [whole]);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_that_cannot_be_are_told() {
+    fn namespaces_that_cannot_be_are_reported() {
         let says = |system: SystemSpec, expected: &str| {
             let seen = system.check().unwrap_err().to_string();
             assert!(seen.contains(expected), "{seen}");

@@ -65,7 +65,7 @@ fn drives_share_the_adapter_and_crowd_it_together() {
 }
 
 #[test]
-fn drives_without_an_adapter_are_not_held_up_by_that_of_others() {
+fn another_drives_adapter_does_not_delay_a_drive() {
     let mut system = times(without_adapter(), 2);
     system.attachments[1].protocol.adapter = behind_an_adapter().attachments[0].protocol.adapter;
     let alone = run(&without_adapter(), &reads(1)).iops();
@@ -75,7 +75,7 @@ fn drives_without_an_adapter_are_not_held_up_by_that_of_others() {
 }
 
 #[test]
-fn the_adapters_ceiling_holds_and_a_faster_one_is_told_to_gain() {
+fn the_adapters_ceiling_holds_and_a_faster_adapter_gains() {
     let system = behind_an_adapter();
     let load = reads(32);
     let hop = ceilings(&system, &load).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();

@@ -70,7 +70,7 @@ fn a_write_that_the_cache_has_room_for_does_not_wait_for_the_drive() {
 }
 
 #[test]
-fn a_full_cache_takes_what_the_drive_takes() {
+fn a_full_cache_takes_as_long_as_the_drive() {
     let system = with_cache(Bytes::mebi(1), BLOCK);
     let volume = Bytes::mebi(32);
     let seen = run(&system, &writes(Pattern::Uniform, 32, volume));
@@ -109,7 +109,7 @@ fn a_flush_ends_at_the_adapter() {
 }
 
 #[test]
-fn what_the_cache_holds_is_read_from_it() {
+fn cached_data_is_read_from_the_cache() {
     // The reads of this drive take a millisecond.
     let mut system = with_cache(Bytes::mebi(64), BLOCK);
     system.attachments[0].drive.front_end.read_time = Duration::from_microseconds(1000);
@@ -217,7 +217,7 @@ fn writes_that_wait_for_room_go_in_the_order_of_their_arrival() {
 }
 
 #[test]
-fn what_only_filled_the_cache_is_told() {
+fn tests_that_only_fill_the_cache_are_reported() {
     let filling = |size, volume| {
         let sample = run(&with_cache(size, BLOCK), &writes(Pattern::Sequential, 32, volume));
         sample.drive.unwrap().filling()
@@ -229,7 +229,7 @@ fn what_only_filled_the_cache_is_told() {
 }
 
 #[test]
-fn a_drive_is_at_work_for_commands_that_reach_it_alone() {
+fn only_commands_that_reach_a_drive_make_it_busy() {
     let mut system = with_cache(Bytes::mebi(64), BLOCK);
     system.attachments[0].drive.power = Some(flash_power());
     let mut cached = simulator(&system);
@@ -279,7 +279,7 @@ fn set(system: &mut SystemSpec, size: Bytes, gather: Bytes, depth: u32) {
 
 /// The adapter completes writes, flushes and reads of cached data over the host's link, without the drive's link.
 #[test]
-fn what_ends_at_the_adapter_takes_the_links_of_the_host_alone() {
+fn requests_that_end_at_the_adapter_use_only_host_links() {
     let at = |link: usize, latency: Duration, speed: u32| {
         let mut system = with_cache(Bytes::mebi(64), BLOCK);
         let link = &mut system.attachments[0].port_path.links[link];

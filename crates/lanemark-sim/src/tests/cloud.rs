@@ -254,7 +254,7 @@ fn submit(storage: &mut Storage, at: Duration, operation: Operation, length: Byt
 }
 
 #[test]
-fn a_flush_has_no_work() {
+fn a_flush_lacks_work() {
     let mut storage = storage_at_rest(&system(plain_volume()), Bytes::mebi(32).into());
     submit(&mut storage, us(0), Operation::Write, SMALL);
     submit(&mut storage, us(10), Operation::Flush, Bytes::ZERO);

@@ -35,7 +35,7 @@ fn copy(buffers: u32) -> Test {
 
 /// A test behaves as in a separate run if the next test begins long after the first has ended.
 #[test]
-fn a_test_whose_neighbour_has_not_begun_runs_as_if_it_were_alone() {
+fn a_test_is_unaffected_before_its_neighbour_begins() {
     let system = nvme(small_drive());
     let alone = Test { volume: Some(Bytes::mebi(1)), ..reads(Bytes::kibi(4), 4) };
     let start = TestStart { beside: true, delay: Duration::from_seconds(2) };
@@ -53,7 +53,7 @@ fn a_test_whose_neighbour_has_not_begun_runs_as_if_it_were_alone() {
 }
 
 #[test]
-fn two_alike_share_what_a_link_carries_and_its_ceiling_is_of_both() {
+fn two_equal_tests_share_the_ceiling_of_a_link() {
     let system = sata(unlimited());
     let one = Test {
         volume: None,
@@ -140,7 +140,7 @@ fn more_buffers_copy_faster_and_others_slow_a_copy_down() {
 }
 
 #[test]
-fn what_a_copy_cannot_be_is_named() {
+fn impossible_copies_are_named() {
     let cases: [(&str, fn(&mut Test)); 4] = [
         ("copy_to", |t| t.requests_mut().unwrap().mix.copy_to = Some(Bytes::mebi(4))),
         ("copy_to", |t| t.requests_mut().unwrap().mix.copy_to = Some(Bytes(100))),
@@ -156,7 +156,7 @@ fn what_a_copy_cannot_be_is_named() {
 }
 
 #[test]
-fn what_cannot_have_others_beside_it_is_refused() {
+fn exclusive_tests_are_refused_in_parallel() {
     let system = nvme(small_drive());
     let length = Duration::from_microseconds(1000);
     let rounds = Some(RoundSettings { length, tracked: TrackedFigure::default() });

@@ -133,7 +133,7 @@ fn rates_equal_the_closed_forms_of_the_cores() {
 
 /// The I/O threads of a hypervisor are awake, work on one command each, and leave the guest's cores free.
 #[test]
-fn the_threads_of_a_hypervisor_are_a_limit_of_their_own() {
+fn the_threads_of_a_hypervisor_are_their_own_limit() {
     let mut system = nvme(small_drive());
     system.cpu.wake = us(40);
     let read = |system: &SystemSpec| latency(system, Operation::Read, Bytes::kibi(4));

@@ -238,7 +238,7 @@ fn a_margin_takes_the_gain_of_a_short_queue_and_a_part_of_a_long_one() {
 }
 
 #[test]
-fn what_was_read_comes_from_the_cache_at_the_rate_of_the_link() {
+fn cached_reads_run_at_the_rate_of_the_link() {
     let system = sata(one_zone());
     let again = Test {
         span: Bytes::kibi(256),

@@ -122,11 +122,11 @@ fn independent_planes_read_two_pages_at_once() {
 }
 
 #[test]
-fn pages_of_a_cell_take_times_of_their_own() {
+fn pages_of_a_cell_take_their_own_times() {
     let times = [us(30), us(60), us(90)];
     let system = one_die(|flash| {
         flash.technology = Technology::Tlc;
-        flash.read = PageTimes::each(&times);
+        flash.read = PageTimes::from_kinds(&times);
     });
     let unit = system.attachments[0].drive.flash().unit();
     let reads: Vec<(Duration, Access)> =
@@ -194,7 +194,7 @@ fn a_read_waits_for_a_program_or_suspends_it() {
 }
 
 #[test]
-fn what_was_suspended_takes_its_time_all_the_same() {
+fn suspended_operations_take_their_whole_time() {
     let system = |suspend| {
         one_die(|flash| {
             flash.blocks_per_plane = 4096;
@@ -239,7 +239,7 @@ fn without_a_write_cache_a_write_is_done_when_it_is_stored() {
 }
 
 #[test]
-fn a_flush_over_sata_is_alone_in_the_queue() {
+fn a_flush_over_sata_excludes_other_commands() {
     let system = sata(small_drive());
     let read = |at, place: u64| (us(at), access(Operation::Read, Bytes::kibi(32) * place, BLOCK));
     let flush = (us(1), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO));
@@ -363,7 +363,7 @@ fn a_pseudo_slc_cache_is_fast_until_it_is_full() {
 }
 
 #[test]
-fn a_map_that_is_not_at_hand_costs_a_read_of_its_own() {
+fn an_uncached_map_costs_a_separate_read() {
     let mean = |map| {
         let mut system = nvme(small_drive());
         system.attachments[0].drive.flash_mut().translation.map = map;

@@ -43,7 +43,7 @@ fn a_long_closed_loop_may_end_early() {
 }
 
 #[test]
-fn each_condition_alone_keeps_the_stated_length() {
+fn each_condition_by_itself_keeps_the_stated_length() {
     let filled = system(DriveCondition::default());
     let plain = || long(Pattern::Uniform, true);
     let open = Load::Open { rate_per_second: 100.0, process: ArrivalProcess::Even };

@@ -191,7 +191,7 @@ fn a_reset_sends_again_or_fails_all_that_are_outstanding() {
 }
 
 #[test]
-fn a_lost_port_fails_what_was_outstanding_by_its_timer_and_all_else_at_once() {
+fn a_lost_port_fails_outstanding_commands_by_timer() {
     for (depth, base) in [(1, nvme(small_drive())), (8, sata(small_drive()))] {
         let system = with(&base, &["port-loss timeout=20ms at=10ms"]);
         let sample = run(&system, &timed(60, depth, true));
@@ -213,7 +213,7 @@ fn a_lost_port_fails_what_was_outstanding_by_its_timer_and_all_else_at_once() {
 }
 
 #[test]
-fn with_two_ports_the_load_goes_on_over_the_other() {
+fn with_two_ports_the_load_continues_over_the_other() {
     let system = with(
         &dual(&unlimited(), MultipathPolicy::Failover),
         &["port-loss port=0 timeout=2ms at=10ms"],
@@ -248,7 +248,7 @@ fn a_read_only_drive_refuses_writes_and_reads_on() {
 }
 
 #[test]
-fn a_link_trains_down_and_back_and_carries_what_it_then_can() {
+fn a_link_trains_down_and_back_with_matching_rates() {
     let test = Test {
         volume: None,
         duration: Some(us(120_000)),
@@ -336,7 +336,7 @@ fn replays_of_pcie_packets_are_the_links_own_and_cost_their_law() {
 }
 
 #[test]
-fn a_power_cut_fails_what_is_outstanding_and_the_load_goes_on_after_the_start() {
+fn a_power_cut_fails_outstanding_requests_and_the_load_continues() {
     for (depth, base) in [
         (1, nvme(small_drive())),
         (16, sata(small_drive())),
@@ -383,7 +383,7 @@ fn lost_after(cache: WriteCacheMode, flush: bool, count: u64) -> (Bytes, Bytes) 
 }
 
 #[test]
-fn a_cut_loses_what_a_volatile_buffer_held_and_nothing_that_was_flushed() {
+fn a_cut_loses_only_the_unflushed_data_of_volatile_buffers() {
     for count in [1, 7, 32] {
         let (lost, written) = lost_after(WriteCacheMode::Volatile, false, count);
         assert_eq!(lost, written, "{count} blocks, not stored");
@@ -398,7 +398,7 @@ fn a_cut_loses_what_a_volatile_buffer_held_and_nothing_that_was_flushed() {
 }
 
 #[test]
-fn one_drive_of_two_fails_alone() {
+fn one_drive_of_two_fails_without_the_other() {
     let base = times(nvme(small_drive()), 2);
     // Reads fail continuously. The last read completes after the end of the test and is not counted.
     for (text, kind, late) in [
@@ -416,7 +416,7 @@ fn one_drive_of_two_fails_alone() {
 }
 
 #[test]
-fn faults_that_a_system_cannot_have_are_told_all_at_once() {
+fn faults_that_do_not_fit_are_reported_all_at_once() {
     let base = sata(small_drive());
     let faults = [
         "pause for=1s drive=3",
@@ -454,7 +454,7 @@ proptest! {
     /// For any faults at any time, every request completes once, its budget sums to its latency, and the same seed
     /// leads to the same result.
     #[test]
-    fn every_request_comes_back_whatever_goes_wrong(
+    fn every_request_completes_under_any_fault(
         texts in proptest::collection::vec((0usize..10, 0u64..4_000, 1u64..3_000), 1..5),
         kind in 0usize..6, depth in 1u32..40, read in 0usize..3, seed: u64,
     ) {

@@ -88,7 +88,7 @@ fn is_bad(done: &Completion) -> bool {
 }
 
 #[test]
-fn a_write_heals_its_own_blocks_and_a_trim_or_a_read_heals_none() {
+fn only_writes_heal_blocks() {
     use Operation::{Read, Trim, Write};
     for base in [nvme(small_drive()), sata(small_drive())] {
         let fault = "media-error range=16KiB..48KiB recovery=100us heal=write at=1ms";
@@ -195,7 +195,7 @@ fn cut_after_flush(
 }
 
 #[test]
-fn a_lying_flush_returns_at_once_and_a_power_cut_then_loses_what_it_acknowledged() {
+fn a_power_cut_loses_the_data_of_a_lying_flush() {
     let base = slow_media(WriteCacheMode::Volatile);
     for count in [1, 7, 32] {
         let (honest, uses) = cut_after_flush(&base, 0..count, &[]);

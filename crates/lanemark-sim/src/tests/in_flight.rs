@@ -78,7 +78,7 @@ proptest! {
     /// In a closed loop, a fixed number of requests is always outstanding. The counted latencies and the ages at the
     /// end therefore sum to this number times the duration, except that each is rounded to a nanosecond.
     #[test]
-    fn latencies_and_ages_add_up_to_what_was_outstanding_all_the_time(
+    fn latencies_and_ages_sum_to_the_outstanding_time(
         faults in proptest::collection::vec((0usize..5, 0u64..12_000, 1u64..9_000), 0..4),
         kind in 0usize..5, depth in 1u32..40, threads in 1u32..4, read in 0usize..3,
         length in 500u64..12_000, flush: bool, seed: u64,

@@ -116,7 +116,7 @@ fn a_commit_that_fills_the_journal_to_its_end_is_the_last_of_its_round() {
 }
 
 #[test]
-fn reads_and_writes_cost_what_they_do_without_a_journal() {
+fn a_journal_does_not_change_reads_and_writes() {
     for read in [true, false] {
         let load = test(Bytes::kibi(4), Pattern::Uniform, read, 8);
         let with = run(&journaled(nvme(small_drive())), &load);

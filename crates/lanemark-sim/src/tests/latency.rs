@@ -7,7 +7,7 @@ use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Operation;
 
 #[test]
-fn a_flush_waits_for_what_was_written_and_a_protected_buffer_has_nothing_to_wait_for() {
+fn only_flushes_of_unprotected_buffers_wait_for_writes() {
     let flush = |system: fn(DriveSpec) -> SystemSpec, cache, latency, written: bool| {
         let mut drive = small_drive();
         (drive.write_cache, drive.front_end.flush_latency) = (cache, latency);
@@ -30,7 +30,7 @@ fn a_flush_waits_for_what_was_written_and_a_protected_buffer_has_nothing_to_wait
 }
 
 #[test]
-fn a_read_waits_longer_where_nothing_was_read_ahead() {
+fn a_read_waits_longer_if_nothing_was_read_ahead() {
     let read = |latency, place: u64| {
         let mut drive = small_drive();
         drive.read_ahead = Bytes::kibi(64);

@@ -1,6 +1,7 @@
 //! Tests pairs of link and port faults, and pairs of these faults and states of a drive.
 
 use crate::fault::RequestStatus;
+use crate::link::LinkModel;
 use crate::spec::{MultipathPolicy, WriteCacheMode};
 use crate::tests::fault::with;
 use crate::tests::link::{dual, read_of};
@@ -132,4 +133,29 @@ fn each_link_has_separate_errors() {
     };
     assert!(again(0).contains(&true) && again(1).contains(&true));
     assert_ne!(again(0), again(1));
+}
+
+/// Over SATA a failed command ends with a Register frame, and its data is not sent.
+#[test]
+fn a_command_that_fails_over_sata_ends_with_a_register_frame() {
+    let base = sata(small_drive());
+    let links = &base.attachments[0].port_path.links;
+    let (LinkModel::Pcie(uplink), LinkModel::Sata(link)) = (links[0].model, links[1].model) else {
+        unreachable!()
+    };
+    let front_end = base.attachments[0].drive.front_end;
+    let fetched = Duration::from_nanoseconds(150 + 2 * 800) + link.issue_time();
+    let entry = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
+    let around =
+        HALF + fetched + link.register_time() + entry + Duration::from_nanoseconds(150) + HALF;
+    let end = |fault: &str, operation| {
+        let seen = outcomes(&with(&base, &[fault]), &[(us(0), 0, block(operation, 0))]).0;
+        assert_ne!(seen[0].status, RequestStatus::Good);
+        latency(&seen[0])
+    };
+    let read = front_end.read_time + front_end.read_latency;
+    let unreadable = "media-error range=0B..1MiB recovery=300us at=0s";
+    assert_eq!(end(unreadable, Operation::Read), around + read + us(300));
+    let write = front_end.write_time + front_end.write_latency;
+    assert_eq!(end("read-only at=0s", Operation::Write), around + write);
 }

@@ -65,7 +65,7 @@ fn with_pauses(think: Duration, count: u64) -> Test {
 }
 
 #[test]
-fn what_nobody_knows_is_absent_and_what_is_metered_changes_nothing_else() {
+fn unknown_power_is_absent_and_metering_changes_no_other_figure() {
     let mixed = test(Bytes::kibi(16), Pattern::Uniform, true, 8);
     let plain = run(&nvme(small_drive()), &mixed);
     assert_eq!(plain.energy, None);
@@ -221,7 +221,7 @@ fn disk(states: Vec<PowerState>) -> SystemSpec {
 }
 
 #[test]
-fn an_arm_takes_power_while_it_moves_and_none_while_the_platters_turn() {
+fn an_arm_takes_power_only_while_it_moves() {
     let random = Test {
         volume: Some(Bytes::kibi(4) * 2_000),
         ..test(Bytes::kibi(4), Pattern::Uniform, true, 1)
@@ -303,7 +303,7 @@ fn a_faster_drive_rests_the_time_that_it_saves() {
 }
 
 #[test]
-fn what_no_drive_takes_is_told_with_its_place() {
+fn impossible_power_is_reported_with_its_place() {
     let says = |power: PowerSpec, expected: &str| {
         let seen = metered(power).check().unwrap_err().to_string();
         assert!(seen.contains(expected), "{seen}");

@@ -151,7 +151,7 @@ fn a_threshold_that_is_met_announces_all_with_one_interrupt() {
 }
 
 #[test]
-fn a_completion_alone_waits_for_the_aggregation_time() {
+fn a_single_completion_waits_for_the_aggregation_time() {
     let mut system = nvme(small_drive());
     let alone = [(Instant::ZERO, 0)];
     let (before, interrupts) = complete_all(&system, &alone);

@@ -97,7 +97,7 @@ fn as_fast_as_possible_is_the_closed_loop_of_a_test() {
 }
 
 #[test]
-fn requests_far_apart_take_as_long_as_one_alone() {
+fn requests_far_apart_take_as_long_as_a_single_one() {
     let alone = run(&nvme(small_drive()), &at_depth(1), &random_arrivals(200, 0, 3)).0;
     let apart = run(&nvme(small_drive()), &RECORDED, &random_arrivals(200, 50_000, 3)).0;
     assert_eq!(apart.latency().percentile_ns(50.0), alone.latency().percentile_ns(50.0));
@@ -119,7 +119,7 @@ fn outstanding_is_rate_times_latency() {
 }
 
 #[test]
-fn latency_counts_from_the_recorded_time_even_of_what_had_to_wait() {
+fn latency_is_measured_from_the_recorded_time_despite_waits() {
     let beyond = 3_000;
     let count = u64::from(OUTSTANDING_MAX) + beyond;
     let burst: Vec<TraceArrival> =
@@ -184,7 +184,7 @@ fn flushes_and_trims_are_counted_apart() {
 }
 
 #[test]
-fn what_cannot_be_submitted_is_told_with_its_line() {
+fn impossible_requests_are_reported_with_their_line() {
     let system = nvme(small_drive());
     let good = arrival(0, Operation::Read, 0, 4096);
     let with = |change: fn(&mut TraceArrival)| {

@@ -116,7 +116,7 @@ pub(crate) fn checked(system: &SystemSpec) -> CheckedSystem {
 
 /// The thread spends the file system's time for a write once per request, and not for reads.
 #[test]
-fn a_write_takes_its_thread_the_file_systems_part_besides() {
+fn a_write_also_takes_the_file_systems_processor_time() {
     let mut system = nvme(unlimited());
     system.cpu.write_submit = Duration::from_microseconds(100);
     // A request that is split into two commands takes the file system's write time only once.
@@ -245,7 +245,7 @@ fn a_short_write_is_done_when_it_is_buffered() {
 }
 
 #[test]
-fn what_was_just_written_is_read_from_the_buffer() {
+fn recently_written_data_is_read_from_the_buffer() {
     use lanemark_schema::workload::{Access, Operation};
     let mut simulator = at_rest(&nvme(small_drive()), Bytes::ZERO.into());
     let access = |operation| Access { operation, offset: Bytes::ZERO, length: Bytes::kibi(4) };

@@ -30,7 +30,7 @@ fn bottleneck(sensitivity: &Sensitivity) -> &str {
 /// Long reads with a deep queue saturate the link: halving the link's time doubles the throughput, regardless of the
 /// other parts.
 #[test]
-fn long_reads_over_sata_gain_from_the_link_alone() {
+fn long_reads_over_sata_gain_only_from_the_link() {
     let system = sata(unlimited());
     let reads = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
     let reads = Test { volume: Some(Bytes::mebi(1024)), ..reads };
@@ -111,7 +111,7 @@ fn an_open_loop_gains_latency_and_more_load_by_its_rate() {
 }
 
 #[test]
-fn what_cannot_be_changed_is_left_out() {
+fn unchangeable_hops_are_omitted() {
     let system = nvme(small_drive());
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 65_536);
     let base = simulate(&system, &reads.clone().with(|read| read.queue_depth = 1), KEY).unwrap();

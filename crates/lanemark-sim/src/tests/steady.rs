@@ -86,7 +86,7 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
 
 /// Compares a drive that is preconditioned by SNIA's rule with a drive that starts in the modelled steady state.
 #[test]
-fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with() {
+fn a_drive_written_in_order_reaches_the_models_initial_state() {
     let steady = |condition| {
         let drive = drive(condition);
         let test = in_rounds(&drive, Duration::from_seconds(2), TrackedFigure::Iops);
@@ -107,7 +107,7 @@ fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with
 /// Only a share of the drive was ever written, and only this share is written: the rest is spare, as in the model.
 /// Reads beyond this share do not access the flash.
 #[test]
-fn what_was_never_written_is_spare_to_collection() {
+fn unwritten_flash_is_spare_to_collection() {
     for share in [0.5, 0.8, 1.0] {
         let mut drive = drive(DriveCondition::Random);
         drive.flash_mut().filled = Ratio::new(share).unwrap();
@@ -164,7 +164,7 @@ fn the_sample_of_a_test_of_rounds_is_its_last_five() {
 
 /// A drive in its steady state draws the same power in every window, and no operation is counted twice.
 #[test]
-fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
+fn the_energy_of_rounds_covers_the_last_five() {
     let mut drive = drive(DriveCondition::Random);
     drive.power = Some(crate::tests::power::flash_power());
     let length = Duration::from_microseconds(400_000);
@@ -233,7 +233,7 @@ fn a_test_of_a_minute_is_recorded_by_itself() {
 /// A fresh drive is configured with the share that was measured on a steady drive. Both drives then write at the same
 /// rate and move the same amount of data.
 #[test]
-fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
+fn a_measured_parallel_share_matches_simulated_collection() {
     for filled in [0.7, 1.0] {
         let mut steady = drive(DriveCondition::Random);
         steady.flash_mut().filled = Ratio::new(filled).unwrap();
@@ -263,7 +263,7 @@ fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
 }
 
 #[test]
-fn a_share_beside_collection_is_of_drives_whose_collection_is_not_simulated() {
+fn a_parallel_share_requires_collection_without_simulation() {
     let mut drive = drive(DriveCondition::Fresh);
     drive.flash_mut().translation.beside_collection = Ratio::new(0.5);
     assert!(drive.flash().check(drive.capacity).is_ok());

@@ -83,7 +83,7 @@ fn a_command_waits_for_a_slot_and_no_longer() {
 }
 
 #[test]
-fn queues_of_nvme_have_slots_of_their_own() {
+fn queues_of_nvme_have_their_own_slots() {
     let mut system = nvme(slow());
     let alone = last(&system, &[read(us(0), 0, 0)]);
     system.attachments[0].protocol.queue_depth = 1;
@@ -319,7 +319,7 @@ fn nearly_full() -> SystemSpec {
 }
 
 #[test]
-fn a_flush_waits_for_data_that_has_no_place_in_flash_yet() {
+fn a_flush_waits_for_data_that_is_not_in_flash() {
     const WRITTEN: u64 = 24;
     let mut simulator = at_rest(&nearly_full(), Bytes::mebi(64).into());
     let length = Bytes::mebi(1);
@@ -389,7 +389,7 @@ fn an_idle_drive_begins_to_collect_at_its_time() {
 }
 
 #[test]
-fn what_was_just_written_is_read_at_the_time_of_the_cache_as_far_as_that_has_room() {
+fn recently_written_data_is_read_at_the_caches_speed() {
     let mut drive = small_drive();
     drive.capacity = Bytes::mebi(512);
     let flash = drive.flash_mut();

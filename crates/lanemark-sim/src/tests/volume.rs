@@ -163,7 +163,7 @@ fn a_request_takes_as_long_as_its_last_part() {
 }
 
 #[test]
-fn a_flush_asks_all_drives_and_nothing_is_asked_behind_the_end() {
+fn a_flush_reaches_all_drives_and_the_end_is_checked() {
     let system = build_volume(&small_drive(), 3, STRIPE);
     let capacity = system.volume_capacity().unwrap();
     assert_eq!(capacity, Bytes::mebi(192));
@@ -191,7 +191,7 @@ fn a_flush_asks_all_drives_and_nothing_is_asked_behind_the_end() {
 }
 
 #[test]
-fn volumes_that_cannot_be_are_told() {
+fn volumes_that_cannot_be_are_reported() {
     let says = |system: SystemSpec, expected: &str| {
         let seen = system.check().unwrap_err().to_string();
         assert!(seen.contains(expected), "{seen}");

@@ -31,7 +31,7 @@ fn tests() -> Vec<CheckedTest> {
 }
 
 #[test]
-fn what_is_told_goes_on_to_the_end_and_changes_nothing() {
+fn progress_reports_continue_to_the_end_without_side_effects() {
     let system = checked(&nvme(small_drive()));
     for test in tests() {
         let mut reports: Vec<Progress> = Vec::new();
@@ -55,7 +55,7 @@ fn what_is_told_goes_on_to_the_end_and_changes_nothing() {
 }
 
 #[test]
-fn a_test_ends_where_it_is_told_to() {
+fn a_test_ends_on_request() {
     let system = checked(&nvme(small_drive()));
     for test in tests() {
         for wanted in [1, 3] {

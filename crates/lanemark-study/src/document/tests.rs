@@ -91,7 +91,7 @@ fn an_override_wins_and_an_unused_one_is_an_error() {
 }
 
 #[test]
-fn a_table_that_the_file_leaves_out_is_there_when_something_in_it_is_set() {
+fn setting_a_key_creates_its_omitted_table() {
     let document = Document::parse("d.toml", TEXT).unwrap();
     let ledger = Ledger::default();
     let mut overrides = Overrides::default();
@@ -123,7 +123,7 @@ fn read_two(text: &str) -> Result<(Duration, Bytes), StudyError> {
 }
 
 #[test]
-fn all_that_is_wrong_in_a_file_is_told_at_once() {
+fn all_errors_of_a_file_are_reported_at_once() {
     let good = "[drive]\nkind = \"ssd\"\nname = \"A\"\n[flash]\nread = \"1 us\"\npage = \"4 KiB\"\nplanes = 1\n";
     assert_eq!(read_two(good), Ok((Duration::from_microseconds(1), Bytes::kibi(4))));
     let bad =
@@ -146,7 +146,7 @@ fn all_that_is_wrong_in_a_file_is_told_at_once() {
 }
 
 #[test]
-fn a_missing_table_is_told_with_its_keys_and_one_error_alone_as_ever() {
+fn a_missing_table_is_reported_with_its_keys() {
     let missing = "[drive]\nkind = \"ssd\"\nname = \"A\"\n";
     let seen = error_of(read_two(missing));
     assert!(seen.ends_with("[flash] is missing, with `read`, `page`, `planes`"), "{seen}");

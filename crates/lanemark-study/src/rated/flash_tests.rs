@@ -177,8 +177,9 @@ fn data_outside_the_cache_has_the_pages_of_its_generation() {
         let seen = read("", &client(technology));
         assert_eq!(seen, lanemark_sim::spec::PageTimes::in_ratio(mean, ratio), "{technology}");
     }
-    let alike =
-        |read: lanemark_sim::spec::PageTimes| (0..12).all(|page| read.of(page) == read.of(0));
+    let alike = |read: lanemark_sim::spec::PageTimes| {
+        (0..12).all(|page| read.page_time(page) == read.page_time(0))
+    };
     assert!(alike(read("", "market = \"data-center\"\nnand = \"tlc\"\n")));
     assert!(alike(read("", "market = \"client\"\nnand = \"mlc\"\n")));
     // Separate times in the file take precedence over the ratio.

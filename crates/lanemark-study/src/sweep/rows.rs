@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_rows_are_read_again() {
         let axes = vec!["queue_depth".to_owned(), "block".to_owned()];
         let [one, other] = points().try_into().unwrap();
         let text = header(&axes) + &row(&other, "k1") + &row(&one, "k0") + "2,torn";
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sweep_is_told_by_its_line() {
+    fn foreign_rows_are_reported_with_their_line() {
         assert_eq!(read("a,b\n"), Err(1));
         assert_eq!(read(""), Err(1));
         assert_eq!(read(&(header(&[]) + "0,k,s,t,1\n")), Err(2));

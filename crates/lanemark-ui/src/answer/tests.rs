@@ -138,7 +138,7 @@ fn four_systems_are_one_sentence_and_failures_are_stated() {
 }
 
 #[test]
-fn systems_without_figures_have_no_answer() {
+fn systems_without_figures_lack_an_answer() {
     assert_eq!(answer(&AnswerRequest { systems: Vec::new() }), None);
     let mut empty = system("A", Vec::new());
     empty.figures.iops = 0.0;
@@ -182,7 +182,7 @@ fn systems_with_the_same_assumed_value_share_a_sentence() {
 }
 
 #[test]
-fn one_system_is_told_with_its_limit_or_its_longest_hop() {
+fn one_system_is_reported_with_its_limit_or_longest_hop() {
     let link = |utilisation| hop(HopId::Link(0), "SATA", utilisation, 30.0);
     let media = |ceiling| HopFigures {
         ceiling_megabytes_per_second: ceiling,

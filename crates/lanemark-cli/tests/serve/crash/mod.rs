@@ -206,7 +206,7 @@ fn kill_repeatedly(data: &Path, sockets: &MountFolder, kills: u64, seed: u64) ->
 }
 
 #[test]
-fn a_full_disk_fails_writes_and_loses_none_that_it_acknowledged() {
+fn a_full_disk_fails_writes_and_keeps_acknowledged_ones() {
     let Some(small) = Mounted::with(&["-t", "tmpfs", "-o", "size=10m", "lanemark"]) else { return };
     write_image(small.path());
     let sockets = folder();

@@ -23,7 +23,7 @@ fn a_path_skips_points_on_a_straight_line_and_turns_at_corners() {
 }
 
 #[test]
-fn twenty_four_series_have_a_look_of_their_own() {
+fn twenty_four_series_have_their_own_look() {
     let looks: std::collections::BTreeSet<String> = (0..LOOKS).map(style).collect();
     assert_eq!((looks.len(), LOOKS), (24, 24));
 }

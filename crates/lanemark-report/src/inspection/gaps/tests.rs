@@ -80,7 +80,7 @@ fn a_pcie_link_lacks_its_rate_or_one_of_its_ends() {
 }
 
 #[test]
-fn other_links_lack_their_ends_and_controllers_the_links_behind_them() {
+fn other_links_lack_ends_and_controllers_lack_downstream_links() {
     let behind = |role| {
         find_gaps(&device(
             "sda",
@@ -223,7 +223,7 @@ fn gaps_are_sentences_with_their_devices_unless_a_finding_states_them() {
 }
 
 #[test]
-fn a_finding_states_a_gap_of_its_own_kind_and_place() {
+fn a_finding_states_the_kind_and_place_of_its_gap() {
     let sda = device("sda", Vec::new());
     let stated = |gap: InspectionGap, finding: Finding| {
         let findings = vec![InspectedFinding { devices: vec!["sda".to_owned()], finding }];

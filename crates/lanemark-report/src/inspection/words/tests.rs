@@ -31,7 +31,7 @@ fn capacities_have_the_units_of_the_market() {
 }
 
 #[test]
-fn a_link_is_told_with_its_speed_and_its_capability() {
+fn a_link_is_reported_with_its_speed_and_its_capability() {
     let pcie = |current, upper_max, lower_max| {
         InspectedLink::Pcie(PcieLink { current, upper_max, lower_max, ..PcieLink::default() })
     };
@@ -107,7 +107,7 @@ fn a_link_has_its_usable_rate_or_its_raw_rate() {
 }
 
 #[test]
-fn a_hop_is_told_with_its_function_and_its_driver() {
+fn a_hop_is_reported_with_its_function_and_its_driver() {
     let pci = |role, driver: Option<&str>, chipset| InspectedHopKind::Pci {
         role,
         vendor: None,
@@ -188,7 +188,7 @@ fn a_hop_is_told_with_its_function_and_its_driver() {
 }
 
 #[test]
-fn a_device_is_told_with_its_kind_and_its_size() {
+fn a_device_is_reported_with_its_kind_and_its_size() {
     let words_of = |kind: BlockDeviceKind, size: Option<u64>| {
         device(&InspectedDevice {
             name: "x".to_owned(),
@@ -252,7 +252,7 @@ fn a_device_is_told_with_its_kind_and_its_size() {
 }
 
 #[test]
-fn a_queue_is_told_with_its_limits() {
+fn a_queue_is_reported_with_its_limits() {
     let limits = QueueLimits {
         rotational: Some(true),
         scheduler: text("bfq"),

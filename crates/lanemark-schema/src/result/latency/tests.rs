@@ -20,7 +20,7 @@ fn percentiles_are_within_a_thousandth() {
 }
 
 #[test]
-fn a_percentile_is_the_least_latency_that_its_share_does_not_exceed() {
+fn a_percentile_is_the_smallest_sufficient_latency() {
     // Each latency is short enough for a separate bin and occurs a thousand times, and no percentile falls on the
     // boundary of a bin.
     let mut histogram = LatencyHistogram::new();
@@ -163,7 +163,7 @@ fn a_sum_has_the_percentiles_of_both_parts_within_their_values() {
 }
 
 #[test]
-fn latencies_that_were_not_measured_have_no_figures() {
+fn latencies_that_were_not_measured_lack_figures() {
     let histogram = LatencyHistogram::unmeasured(22_782);
     assert_eq!((histogram.count(), histogram.bins().count()), (22_782, 0));
     assert_eq!(

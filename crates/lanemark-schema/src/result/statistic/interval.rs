@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_repeats_have_no_interval() {
+    fn too_few_repeats_lack_an_interval() {
         let of = |count: u32, average| {
             let values: Vec<f64> = (1..=count).map(f64::from).collect();
             Statistic::from_values(&values, average).interval_95

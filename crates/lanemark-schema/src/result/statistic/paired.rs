@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn unusable_pairs_have_no_ratio() {
+    fn unusable_pairs_lack_a_ratio() {
         for pairs in [&[][..], &[(0.0, 1.0)], &[(1.0, -1.0)], &[(1.0, f64::NAN), (1.0, 1.0)]] {
             assert_eq!(PairedRatio::from_pairs(pairs), None, "{pairs:?}");
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{DriveSpace, LiveVerdict, UnsteadyReason, Warning};
-use crate::units::Bytes;
+use crate::units::{Bytes, Duration};
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -44,18 +44,7 @@ impl fmt::Display for Warning {
             }
             Self::NotSteady { test, rounds, reason, range, slope_range } => {
                 write!(f, "{test}: not steady after {}", rounds_text(*rounds))?;
-                match reason {
-                    UnsteadyReason::FewRounds => write!(f, ", but five are needed"),
-                    UnsteadyReason::NoFigures => write!(f, ", in which no request completed"),
-                    UnsteadyReason::Range => {
-                        write!(f, ", the last five span {:.0}% of their mean", range * 100.0)
-                    }
-                    UnsteadyReason::Slope => write!(
-                        f,
-                        ", the last five drift by {:.0}% of their mean",
-                        slope_range * 100.0
-                    ),
-                }
+                write_unsteady_reason(f, *reason, *range, *slope_range)
             }
             Self::FromPercentiles { test, known: 0 } => {
                 write!(f, "{test}: only the mean, minimum and maximum latency are known")
@@ -161,25 +150,8 @@ impl fmt::Display for Warning {
                 "{test}: an idle processor of this virtual machine had to be woken {wakes:.1} times per request"
             ),
             Self::NotDelivered { test, lateness: (p50, p99), verdict } => {
-                let why = match verdict {
-                    LiveVerdict::Saturated => {
-                        "the server could not handle requests as fast as they came; "
-                    }
-                    LiveVerdict::Early => {
-                        return write!(
-                            f,
-                            "{test}: the run is invalid: this machine takes less time for a request than the modelled \
-                             host"
-                        );
-                    }
-                    LiveVerdict::Late | LiveVerdict::Valid => "",
-                };
-                write!(
-                    f,
-                    "{test}: the run is invalid: {why}the median delay of answers was {p50}"
-                )?;
-                // With few answers, p99 is not known and is stored as zero.
-                if *p99 < *p50 { Ok(()) } else { write!(f, ", and {p99} at p99") }
+                write!(f, "{test}: the run is invalid: ")?;
+                write_live_verdict(f, *verdict, *p50, *p99)
             }
             Self::Late { test, lateness_p50, held_back, unsubmitted, requests } => {
                 write!(
@@ -207,40 +179,14 @@ impl fmt::Display for Warning {
                 least_ns / 1e3
             ),
             Self::CacheNotModelled { tests_at_depth_one, whole_pages } => {
-                f.write_str(
-                    "the requests would use the page cache, which is not modelled: all requests reach the drive",
-                )?;
-                match tests_at_depth_one {
-                    0 => {}
-                    1 => f.write_str(
-                        "; one test runs with one request outstanding per thread, because libaio \
-                         waits for each buffered read",
-                    )?,
-                    tests => write!(
-                        f,
-                        "; {tests} tests run with one request outstanding per thread, because \
-                         libaio waits for each buffered read"
-                    )?,
-                }
-                if *whole_pages {
-                    f.write_str("; requests that are not multiples of 512 B are rounded to whole pages of 4 KiB")
-                } else {
-                    Ok(())
-                }
+                write_cache_not_modelled(f, *tests_at_depth_one, *whole_pages)
             }
             Self::NoCollection { written_bytes, before: None } => {
                 write!(f, "{written_bytes} written to a fresh drive, with nothing to collect yet")
             }
             Self::NoCollection { written_bytes, before: Some(before) } => {
-                let DriveSpace { held_bytes, free_bytes } = before;
                 write!(f, "{written_bytes} written to ")?;
-                match (*held_bytes, *free_bytes) {
-                    (Bytes::ZERO, free) => write!(f, "an empty drive ({free} free)")?,
-                    (held, Bytes::ZERO) => {
-                        write!(f, "a full drive ({held} of data, no free space)")?;
-                    }
-                    (held, free) => write!(f, "a drive with {held} of data on it and {free} free")?,
-                }
+                write_drive_space(f, before)?;
                 f.write_str(", with nothing to collect yet")
             }
             Self::Unfinished { test, requests, age, counted } => {
@@ -254,6 +200,78 @@ impl fmt::Display for Warning {
                 }
             }
         }
+    }
+}
+
+fn write_unsteady_reason(
+    f: &mut fmt::Formatter<'_>,
+    reason: UnsteadyReason,
+    range: f64,
+    slope_range: f64,
+) -> fmt::Result {
+    match reason {
+        UnsteadyReason::FewRounds => write!(f, ", but five are needed"),
+        UnsteadyReason::NoFigures => write!(f, ", in which no request completed"),
+        UnsteadyReason::Range => {
+            write!(f, ", the last five span {:.0}% of their mean", range * 100.0)
+        }
+        UnsteadyReason::Slope => {
+            write!(f, ", the last five drift by {:.0}% of their mean", slope_range * 100.0)
+        }
+    }
+}
+
+/// Writes the reason why a live run is invalid. `p50` and `p99` are the delays of its answers.
+fn write_live_verdict(
+    f: &mut fmt::Formatter<'_>,
+    verdict: LiveVerdict,
+    p50: Duration,
+    p99: Duration,
+) -> fmt::Result {
+    let why = match verdict {
+        LiveVerdict::Saturated => "the server could not handle requests as fast as they came; ",
+        LiveVerdict::Early => {
+            return f
+                .write_str("this machine takes less time for a request than the modelled host");
+        }
+        LiveVerdict::Late | LiveVerdict::Valid => "",
+    };
+    write!(f, "{why}the median delay of answers was {p50}")?;
+    // With few answers, p99 is not known and is stored as zero.
+    if p99 < p50 { Ok(()) } else { write!(f, ", and {p99} at p99") }
+}
+
+fn write_cache_not_modelled(
+    f: &mut fmt::Formatter<'_>,
+    tests_at_depth_one: u32,
+    whole_pages: bool,
+) -> fmt::Result {
+    f.write_str(
+        "the requests would use the page cache, which is not modelled: all requests reach the drive",
+    )?;
+    match tests_at_depth_one {
+        0 => {}
+        1 => f.write_str(
+            "; one test runs with one request outstanding per thread, because libaio waits for \
+             each buffered read",
+        )?,
+        tests => write!(
+            f,
+            "; {tests} tests run with one request outstanding per thread, because libaio waits \
+             for each buffered read"
+        )?,
+    }
+    if !whole_pages {
+        return Ok(());
+    }
+    f.write_str("; requests that are not multiples of 512 B are rounded to whole pages of 4 KiB")
+}
+
+fn write_drive_space(f: &mut fmt::Formatter<'_>, space: &DriveSpace) -> fmt::Result {
+    match (space.held_bytes, space.free_bytes) {
+        (Bytes::ZERO, free) => write!(f, "an empty drive ({free} free)"),
+        (held, Bytes::ZERO) => write!(f, "a full drive ({held} of data, no free space)"),
+        (held, free) => write!(f, "a drive with {held} of data on it and {free} free"),
     }
 }
 

@@ -87,7 +87,7 @@ impl TokenBucket {
         Some(credits.burst.credits.saturating_sub(u64::try_from(missing).unwrap_or(u64::MAX)))
     }
 
-    /// Returns when the credits run out if the load continues as it was until now, or that they do not run out.
+    /// Returns when the credits run out if the load continues as it was so far, or that they do not run out.
     pub(super) fn credit_use(&self, reserve: Reserve) -> Option<CreditUse> {
         let credits = self.credits?;
         let used_per_second = self.used.rate()?;

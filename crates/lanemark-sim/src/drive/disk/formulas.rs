@@ -150,7 +150,7 @@ mod tests {
 
     /// Compares the mean seek with the mean over pairs of positions that are drawn uniformly from the span.
     #[test]
-    fn the_mean_seek_is_that_of_pairs_drawn_from_the_span() {
+    fn the_mean_seek_matches_pairs_drawn_from_the_span() {
         const PAIRS: u64 = 20_000;
         let disk = small_disk();
         let geometry = Geometry::new(&disk);

@@ -118,7 +118,7 @@ impl Disk {
         }
     }
 
-    /// Returns the arm's busy time until now.
+    /// Returns the arm's busy time so far.
     fn arm_busy(&self, now: Instant) -> Duration {
         match self.arm {
             ArmWork::Working { operation, .. } => {

@@ -15,7 +15,7 @@ pub(crate) struct CacheSegments {
     segments: Vec<CacheSegment>,
     /// Capacity of a segment in sectors.
     room: u64,
-    /// Number of uses until now.
+    /// Number of uses so far.
     uses: u64,
 }
 
@@ -96,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_segment_keeps_the_latest_and_the_least_used_goes() {
+    fn a_segment_keeps_recent_data_and_evicts_unused_data() {
         let spec = small_disk();
         let room = spec.segment.get() / SECTOR.get();
         let mut segments = CacheSegments::new(&spec);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_overwritten_is_no_longer_held() {
+    fn overwritten_sectors_are_no_longer_cached() {
         let mut segments = CacheSegments::new(&small_disk());
         let index = segments.take(0);
         segments.fill(index, 64);

@@ -148,7 +148,7 @@ fn suspending() -> DieSpec {
 }
 
 #[test]
-fn an_operation_alone_takes_its_command_its_array_and_its_data() {
+fn a_single_operation_takes_command_array_and_data_time() {
     done_at(plain(), &[(0.0, READ)], &[61.0]);
     done_at(plain(), &[(0.0, Move)], &[61.0]);
     done_at(plain(), &[(0.0, Program)], &[611.0]);
@@ -168,7 +168,7 @@ fn a_die_does_one_thing_after_the_other() {
 }
 
 #[test]
-fn reads_of_the_host_go_first_and_what_is_moved_waits_its_turn() {
+fn reads_of_the_host_precede_moves() {
     let asks = [(0.0, Program), (1.0, Program), (2.0, Move), (3.0, READ)];
     done_at(plain(), &asks, &[611.0, 672.0 + 611.0, 1_283.0 + 61.0, 672.0]);
     let in_order = DieSpec { reads_first: 0, ..plain() };
@@ -176,7 +176,7 @@ fn reads_of_the_host_go_first_and_what_is_moved_waits_its_turn() {
 }
 
 #[test]
-fn reads_go_first_so_many_in_a_row_and_no_more() {
+fn a_limited_number_of_reads_in_a_row_go_first() {
     let two = DieSpec { reads_first: 2, ..plain() };
     let asks = [(0.0, READ), (0.0, READ), (0.0, READ), (0.0, READ), (0.0, Program), (0.0, Program)];
     let expected = [61.0, 122.0, 733.0 + 61.0, 733.0 + 122.0, 733.0, 855.0 + 611.0];
@@ -203,7 +203,7 @@ fn a_program_or_erase_is_suspended_and_resumed() {
 }
 
 #[test]
-fn what_is_nearly_done_is_not_suspended() {
+fn a_nearly_complete_operation_is_not_suspended() {
     // Suspending and resuming take 30 µs, which is the remaining time at 581 µs.
     done_at(suspending(), &[(0.0, Program), (581.0, READ)], &[611.0, 672.0]);
     let just = 580.999_999;
@@ -281,7 +281,7 @@ fn a_suspended_operation_continues_after_enough_reads() {
 }
 
 #[test]
-fn independent_planes_read_pages_of_their_own() {
+fn independent_planes_read_their_own_pages() {
     let apart = DieSpec { independent_planes: true, ..plain() };
     done_at(apart, &[(0.0, READ), (0.0, Read(1, 0)), (0.0, READ)], &[61.0, 71.0, 122.0]);
     // A program needs all planes.

@@ -35,7 +35,7 @@ impl WaitingFlushes {
         self.under_way[epoch.wrapping_sub(self.first) as usize] -= 1;
     }
 
-    /// Adds a flush: `command` completes when all units begun until now are stored.
+    /// Adds a flush: `command` completes when all units begun so far are stored.
     pub(crate) fn add(&mut self, command: CommandHandle) {
         self.waiting.push_back(command);
         self.under_way.push_back(0);

@@ -281,7 +281,7 @@ impl Medium for SolidState {
         self.retries = retries.filter(ReadRetries::repeats_any);
     }
 
-    /// Returns the amounts of data written to flash until now, by reason, and the number of erased superblocks.
+    /// Returns the amounts of data written to flash so far, by reason, and the number of erased superblocks.
     fn usage(&self) -> DriveUse {
         let written = self.translation.written();
         DriveUse {

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn data_in_no_order_pays_for_what_is_moved_and_a_long_stream_does_not() {
+    fn unordered_data_pays_for_moves_and_long_streams_do_not() {
         let scattered = |length: u64| (0..4096).map(move |one| (one * 7919 % 65_536 * 64, length));
         for (share, moves) in [(0.25, 3.0), (0.5, 1.0), (1.0, 0.0)] {
             for length in [1, 4, 32] {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_beside_each_other_are_streams() {
+    fn parallel_streams_are_streams() {
         let two = (0..8192).map(|one| {
             let first = one / 2 * 32 + one % 2 * 1_000_000;
             (first, first + 32)

@@ -142,7 +142,7 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
 /// Data to the host occupies its own direction, and 16 bytes per interval of the other direction. Data to the drive
 /// also occupies the direction to the host, with its read requests and acknowledgements.
 #[test]
-fn answers_go_against_the_data_alone() {
+fn answers_travel_only_against_the_data() {
     use crate::link::formulas::{BurstPosition, CommandPhase, LinkFormulas, PhaseTime};
     let pcie = set_up(|_| ());
     let block = Bytes::mebi(1);
@@ -167,7 +167,7 @@ fn answers_go_against_the_data_alone() {
 
 /// Tests the bytes of a 4 KiB NVMe read in the documents: 140 B down, and 4,956 / 4,572 / 4,380 B up.
 #[test]
-fn a_4k_nvme_read_costs_what_is_published() {
+fn a_4k_nvme_read_has_the_published_cost() {
     for (payload, up) in [(128, 4956), (256, 4572), (512, 4380)] {
         let pcie = link(3, 4, payload);
         let to_drive = pcie.write_bytes(Bytes(4)) * 2 + pcie.completion_bytes(Bytes(64));
@@ -237,7 +237,7 @@ fn a_window_binds_from_the_round_trip_that_is_longer_than_the_wire() {
 }
 
 #[test]
-fn a_window_that_binds_carries_what_is_under_way_in_each_round_trip() {
+fn a_binding_window_carries_its_data_in_each_round_trip() {
     let round_trip = Duration::from_microseconds(10);
     let block = Bytes::mebi(1);
     let tagged = bounded(Some(32), None, round_trip);
@@ -267,7 +267,7 @@ fn a_link_is_full_from_as_many_tags_on_as_it_has_requests_in_a_round_trip() {
 }
 
 #[test]
-fn a_round_trip_that_is_not_told_is_twice_the_latency_and_the_turn_around() {
+fn an_unstated_round_trip_is_twice_latency_plus_turn_around() {
     let tagged = |tags, latency| {
         let setup = PcieSetup { tags: Some(tags), ..PcieSetup::new(Bytes(128), Bytes(512)) };
         Pcie::with_setup(PcieGeneration::Three, 4, Duration::from_nanoseconds(latency), &setup)

@@ -115,7 +115,7 @@ fn pio_by_the_sector_takes_more_than_half_of_a_link() {
 }
 
 #[test]
-fn a_pio_read_ends_with_its_data_and_what_is_left_of_a_block_is_a_block() {
+fn pio_reads_end_with_data_in_whole_blocks() {
     let pio = Sata::new(SataRate::Gen3, SataCommands::Pio { block: Bytes::kibi(8) });
     assert_eq!(pio.read_completion_time(), Duration::ZERO);
     let odd = pio.read_data_time(Bytes(3 * 8192 + 512), false);
@@ -175,7 +175,7 @@ fn held_bursts_cost_the_same_as_their_frames_one_by_one() {
 
 /// At high rates, the data of a frame takes less time on the wire than the drive needs, and the frame is paused.
 #[test]
-fn a_frame_is_held_only_where_the_drive_is_slower_than_the_wire() {
+fn only_drives_slower_than_the_wire_hold_frames() {
     let plain = queued(SataRate::Gen3);
     let frame = |model: &Sata, bytes| model.read_data_time(Bytes(bytes), false);
     let with = |fifo, moved| plain.with_fifo(Bytes(fifo), Some(BytesPerSecond(moved)), None);

@@ -3,7 +3,7 @@
 //! Rule: the procedure of Heidelberger and Welch ("Simulation run length control in the presence of an initial
 //! transient", Operations Research 31, 1983, 1109-1144). Counted requests are grouped into batches. At checkpoints,
 //! each 1.5 times as far from the start as the previous one, the run searches for the longest part that may be steady.
-//! This part starts at a checkpoint and lasts until now, and its batches pass the Cramér-von Mises test of
+//! This part starts at a checkpoint and lasts so far, and its batches pass the Cramér-von Mises test of
 //! stationarity. The run ends if in this part
 //!
 //! - the interval of the rate at 95% confidence has a half-width of [`RATE_HALF_WIDTH`] or less,

@@ -55,7 +55,7 @@ pub(super) struct TestLane {
     deadline: Instant,
     /// Volume that has not been submitted yet, in bytes; the ramp does not count.
     volume_left: u64,
-    /// Number of requests submitted until now, including the ramp.
+    /// Number of requests submitted so far, including the ramp.
     submitted: u64,
     /// Number of submitted requests that have not completed.
     outstanding: u64,

@@ -2,7 +2,7 @@
 //!
 //! A thread has one slot for each request that may be outstanding. The request that is due next takes the first free
 //! slot; if no slot is free at its time, the request waits for a slot. This wait precedes the host's queue and is
-//! attributed to the queue. The latency of a request counts from the time at which the request was due.
+//! attributed to the queue. The latency of a request is measured from the time at which the request was due.
 
 use crate::engine::budget::Hop;
 use crate::simulator::Completion;

@@ -24,7 +24,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Creates an empty tally that counts from the current time of `simulator` onward.
+    /// Creates an empty tally that begins at the current time of `simulator`.
     pub(super) fn since(simulator: &Simulator) -> Self {
         Self {
             reads: DirectionResult::new(),

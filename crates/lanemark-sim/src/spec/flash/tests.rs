@@ -44,12 +44,12 @@ fn another_mean_keeps_the_proportions() {
 }
 
 #[test]
-fn times_that_are_not_those_of_the_pages_of_a_cell_are_refused() {
+fn times_that_do_not_fit_a_cells_pages_are_refused() {
     let drive = DriveSpec::example();
     let says = |technology, times: &[u64]| {
         let mut flash = drive.flash().clone();
         flash.technology = technology;
-        flash.read = PageTimes::each(&times.iter().map(|&time| ps(time)).collect::<Vec<_>>());
+        flash.read = PageTimes::from_kinds(&times.iter().map(|&time| ps(time)).collect::<Vec<_>>());
         flash.check(drive.capacity).map_err(|error| error.to_string())
     };
     for (technology, times) in [

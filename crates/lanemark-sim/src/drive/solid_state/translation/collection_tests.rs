@@ -49,7 +49,7 @@ fn each_policy_has_its_own_victim() {
 }
 
 #[test]
-fn what_is_full_or_open_is_no_victim() {
+fn full_and_open_superblocks_are_no_victims() {
     let greedy = by(CollectionPolicy::Greedy);
     assert_eq!(filled(&[10, 10]).victim(&greedy, 10), None, "there is nothing to gain");
     assert_eq!(filled(&[10, 9]).victim(&greedy, 10), Some(N(1)));
@@ -94,7 +94,7 @@ fn every_fourth_victim_may_be_chosen_for_its_wear() {
 }
 
 #[test]
-fn the_least_worn_is_filled_next_and_of_equals_the_first_that_was_erased() {
+fn the_freshest_superblock_is_filled_next_in_order_of_erasure() {
     let all = || {
         let mut all = Superblocks::new([0; 4].into_iter(), 0, 3);
         all.get_mut(N(1)).cycles = 5;
@@ -193,7 +193,7 @@ fn steady(least: u32) -> Translation {
 }
 
 #[test]
-fn the_host_pays_for_a_victim_at_the_pace_that_keeps_erased_flash_where_it_is() {
+fn the_host_pays_at_the_pace_that_maintains_erased_flash() {
     let opened = |streams: &[WriteStream]| {
         let mut translation = steady(4);
         let unit = translation.slots_per_unit;
@@ -242,7 +242,7 @@ fn an_empty_victim_is_due_at_once_and_a_full_one_has_time() {
 }
 
 #[test]
-fn the_last_erased_superblock_is_for_what_is_moved_hot_or_not() {
+fn the_last_erased_superblock_is_for_moved_data() {
     for (erased, expected) in [(2, WriteStream::MovedHot), (1, WriteStream::Moved)] {
         let mut translation = steady(4);
         while translation.superblocks.erased() > erased {

@@ -368,7 +368,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_slot_has_a_place_of_its_own_and_finds_back(
+        fn every_slot_has_its_own_place_and_finds_back(
             size in 8u32..600, superblocks in 5u32..60, share in 0.5f64..0.98,
             cache in proptest::option::of((0u32..60, 2u32..5)),
         ) {
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn write_amplification_is_that_of_the_published_closed_form() {
+    fn write_amplification_matches_the_published_closed_form() {
         // The expected values are r / (r + W(-r exp(-r))), computed by bisection to four digits.
         for (spare, expected) in [(0.07, 7.817), (0.15, 4.016), (0.28, 2.4814), (1.0, 1.2550)] {
             let seen = write_amplification(1.0 + spare);

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_follows_what_is_touched() {
+    fn memory_follows_the_touched_slots() {
         // Two of three entries are in use before the table doubles, whether the slots are adjacent or far apart.
         for stride in [1, 7, 8, 1_000, 16_000] {
             let mut overrides = ScatteredSlots::new();

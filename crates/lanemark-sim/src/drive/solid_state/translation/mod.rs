@@ -536,7 +536,7 @@ impl Translation {
         self.written.host += 1;
     }
 
-    /// Returns the numbers of slots written to flash until now, by reason.
+    /// Returns the numbers of slots written to flash so far, by reason.
     pub(crate) fn written(&self) -> SlotsWritten {
         self.written
     }

@@ -78,7 +78,7 @@ pub(crate) struct Superblocks {
     pub erases: u64,
     /// Number of superblocks that will soon be erased: they have been emptied or are being erased.
     pub coming: usize,
-    /// Number of victims chosen until now.
+    /// Number of victims chosen so far.
     chosen: u32,
 }
 

@@ -26,7 +26,7 @@ pub(super) fn drive(
 }
 
 #[test]
-fn media_that_are_written_in_place_have_no_map_in_any_condition() {
+fn media_that_are_written_in_place_never_have_maps() {
     use crate::spec::DriveCondition::{Fresh, Purged, Random, Sequential};
     for condition in [Fresh, Purged, Sequential, Random] {
         for technology in [Technology::XPoint, Technology::Mlc] {
@@ -364,7 +364,7 @@ fn trimmed_space_is_as_good_as_spare() {
 }
 
 #[test]
-fn what_is_soon_overwritten_has_superblocks_of_its_own() {
+fn soon_overwritten_data_has_separate_superblocks() {
     let drive = drive(100, 14, |flash| {
         flash.translation.hot_stream = true;
         flash.translation.erased_min = 5;

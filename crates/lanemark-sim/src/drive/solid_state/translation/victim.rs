@@ -8,7 +8,7 @@ use crate::engine::number::SuperblockNumber;
 pub(crate) struct Victim {
     /// Number of the superblock.
     pub superblock: SuperblockNumber,
-    /// Number of flash slots searched until now.
+    /// Number of flash slots searched so far.
     pub(super) next: u32,
     /// Number of valid slots when the superblock was chosen.
     pub(super) valid: u32,

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_drift_have_no_precision() {
+    fn times_that_drift_lack_precision() {
         let drifting: [f64; GROUPS] =
             times(|index| 1.0 + index as f64 / 100.0 + if index % 4 == 3 { 0.01 } else { 0.0 });
         for estimate in [DeviationEstimate::Independent, DeviationEstimate::Spectrum] {

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn harmonic_numbers_are_those_of_the_sum() {
+    fn harmonic_numbers_match_the_sum() {
         for theta in [0.5, 0.99, 1.0, 1.3] {
             for ranks in [1u64, 10, 999, 1000, 1001, 200_000] {
                 let sum: f64 = (1..=ranks).map(|rank| libm::pow(rank as f64, -theta)).sum();
