@@ -1,7 +1,6 @@
 //! The commands as a user sees them: exit codes, output on stdout and stderr, and the files that they create.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,7 @@
 //! The locations of results and input: data is not lost, commands do not block, and untrusted data does no harm.
 
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
 //! The command line as users see it: help, completions, manual pages, and the files that `make install` installs.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use lanemark_testbed::{lanemark, project};

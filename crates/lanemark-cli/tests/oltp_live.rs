@@ -2,6 +2,7 @@
 //! The tests are skipped, with a message, if root, FUSE, loop devices or PostgreSQL's programs are missing.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The program's built-in files: studies that run from any folder, and samples that are copied without overwriting.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use lanemark_testbed::lanemark;

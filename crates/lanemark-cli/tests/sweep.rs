@@ -48,7 +48,7 @@ fn a_killed_sweep_continues_to_the_same_bytes() {
     let mut cut = 0;
     for _ in 0..20 {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let mut command = sweep(&killed, &MANY);
+        let mut command = sweep(&killed, &MANY).command();
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_micros(2_000 + (chance >> 33) % 30_000));
         child.kill().unwrap();
@@ -65,7 +65,7 @@ fn a_killed_sweep_continues_to_the_same_bytes() {
     assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
     assert_eq!(rows(&killed).len(), 120);
     // A complete sweep runs no points and changes no files.
-    let again = sweep(&killed, &MANY).output().unwrap();
+    let again = sweep(&killed, &MANY).output();
     assert!(stderr(&again).contains("already contains 120 of 120 points"), "{}", stderr(&again));
     assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
 }
@@ -120,7 +120,7 @@ fn only_torn_and_missing_rows_are_run_again() {
     let bytes = fs::read(&whole).unwrap();
     for cut in [0, 5, 60, bytes.len() / 2, bytes.len() - 1] {
         fs::write(&torn, &bytes[..cut]).unwrap();
-        let output = sweep(&torn, &few).output().unwrap();
+        let output = sweep(&torn, &few).output();
         let lines = bytes[..cut].iter().filter(|&&byte| byte == b'\n').count();
         let notice = format!("already contains {} of 6 points", lines.saturating_sub(1));
         assert_eq!(stderr(&output).contains(&notice), lines > 1, "{cut}: {}", stderr(&output));
@@ -130,7 +130,7 @@ fn only_torn_and_missing_rows_are_run_again() {
     let mut holed = bytes.clone();
     holed[bytes.len() / 2..bytes.len() - 20].fill(0);
     fs::write(&torn, holed).unwrap();
-    assert!(sweep(&torn, &few).output().unwrap().status.success());
+    assert!(sweep(&torn, &few).output().status.success());
     assert_eq!(fs::read(&torn).unwrap(), bytes);
     // A file of another program stays as it is.
     fs::write(&torn, [0; 90]).unwrap();

@@ -1,6 +1,7 @@
 //! Verified writes and checks as a user sees them: exit codes, kills at any moment, and deliberate damage.
 
 use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};

@@ -106,8 +106,8 @@ fn words(link: &InspectedLink) -> String {
 #[cfg(test)]
 mod tests {
     use lanemark_schema::result::{
-        BlockDeviceKind, DeviceIdentity, InspectedHopKind, InspectedPath, PataLink, PcieLink,
-        PcieRate, QueueLimits, SasLink, SataLink, UsbLink,
+        BlockDeviceKind, InspectedHopKind, InspectedPath, PataLink, PcieLink, PcieRate, SasLink,
+        SataLink, UsbLink,
     };
 
     use super::*;

@@ -12,7 +12,7 @@ mod soak;
 mod trials;
 mod verdict;
 
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

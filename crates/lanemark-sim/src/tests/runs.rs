@@ -9,6 +9,7 @@ use crate::tests::link::enclosed;
 use crate::tests::random_read;
 use crate::tests::trajectory::trajectory;
 use crate::*;
+use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 use lanemark_schema::workload::fault::{LinkSelector, ReadRetries, TrainedRate};
