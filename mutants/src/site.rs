@@ -163,14 +163,8 @@ impl Finder<'_> {
     }
 
     fn push(&mut self, range: Range<usize>, line: usize, after: String, kind: ChangeKind) {
-        self.sites.push(Site {
-            file: self.file.clone(),
-            line,
-            range,
-            before: self.text[range.clone()].to_owned(),
-            after,
-            kind,
-        });
+        let before = self.text[range.clone()].to_owned();
+        self.sites.push(Site { file: self.file.clone(), line, range, before, after, kind });
     }
 
     /// Returns whether an arm has the same text as the wildcard arm, and no arm with a guard follows it.

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use lanemark_lab::scale::faults;
 use lanemark_lab::{ErrorCause, assemble, input, settings};
-use lanemark_schema::result::{LiveDelivery, RunResult, Sample, SimulatedTarget, Warning};
+use lanemark_schema::result::{
+    LiveDelivery, Provenance, RunResult, Sample, SimulatedTarget, Warning,
+};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Fault, Test, Workload};
 use lanemark_serve::data::{DataError, DataLocation, DataPlan, OpenedData, SECTOR};
@@ -58,23 +60,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
     notes.iter().for_each(|line| tell!("note: {line}"));
     let mut provenance = provenance::own_provenance(args.seed);
     provenance.inputs = library.used();
-    let drive = SystemName::parse(&args.system)?.drive;
-    let what = format!("serve-{}", drive.rsplit('/').next().unwrap_or("drive"));
-    let json = args.json;
-    let printer = move |result: &RunResult| {
-        formats::result_text(
-            result,
-            json,
-            None,
-            formats::RequestedSections { detail: true, evidence: false },
-        )
-    };
-    let out = Destination::from_out(args.out.as_deref());
-    let delivery = if args.no_latency {
-        None
-    } else {
-        Some(ResultDelivery::open(out, &what, &provenance.started_at, None, printer)?)
-    };
+    let delivery = open_delivery(args, &provenance)?;
     let socket = args.socket.clone().map(Endpoint::Unix);
     let endpoint = socket.or(args.port.map(Endpoint::Loopback));
     let named = match &endpoint {
@@ -113,7 +99,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
     };
     let control = open_control(args, served)?;
     for address in &addresses {
-        if json { tell!("{address}") } else { output::print(address)? }
+        if args.json { tell!("{address}") } else { output::print(address)? }
     }
     tell!("note: Ctrl-C ends the server");
     watch(args.watch, &session, || {
@@ -133,6 +119,29 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
         return Err(Failure::run("the server's engine failed and ended the server"));
     }
     Ok(if stop::requested(&signal) { CommandOutcome::Interrupted } else { CommandOutcome::Done })
+}
+
+/// Reserves the outputs of the result; `None` without a model, because there is no result.
+fn open_delivery(
+    args: &ServeArgs,
+    provenance: &Provenance,
+) -> Result<Option<ResultDelivery>, Failure> {
+    if args.no_latency {
+        return Ok(None);
+    }
+    let drive = SystemName::parse(&args.system)?.drive;
+    let what = format!("serve-{}", drive.rsplit('/').next().unwrap_or("drive"));
+    let json = args.json;
+    let printer = move |result: &RunResult| {
+        formats::result_text(
+            result,
+            json,
+            None,
+            formats::RequestedSections { detail: true, evidence: false },
+        )
+    };
+    let out = Destination::from_out(args.out.as_deref());
+    Ok(Some(ResultDelivery::open(out, &what, &provenance.started_at, None, printer)?))
 }
 
 /// Provides the system as a file or as a disk, if requested, and returns their paths.
@@ -275,7 +284,7 @@ fn deliver(
     system: &System,
     figures: SessionFigures,
     faults: Vec<Fault>,
-    provenance: lanemark_schema::result::Provenance,
+    provenance: Provenance,
 ) -> Result<(), Failure> {
     let SessionFigures { sample, test, .. } = figures;
     let (Some(delivery), Some(test)) = (delivery, test) else { return Ok(()) };

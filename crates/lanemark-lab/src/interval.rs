@@ -22,7 +22,8 @@ mod work;
 use short::ShortLength;
 pub use summary::SHARE;
 use summary::summary;
-use unmodelled::{OWN_LEFT_OUT, UnmodelledFactors};
+pub(crate) use unmodelled::OWN_LEFT_OUT;
+use unmodelled::UnmodelledFactors;
 pub use work::DRAWS;
 use work::{
     DrawnOutcomes, DrawnSystems, NominalTest, PROBES, SCREENED, ShortFigures, ShortRun, TAILS,
@@ -394,17 +395,31 @@ impl IntervalDraws {
         ratio: bool,
         known: TransferredEvidence,
     ) -> Option<PredictionInterval> {
-        let [one, two] = [0, 1].map(|side| self.outcomes.get(side).and_then(|side| side.get(test)));
-        let (one, two) = one.zip(two)?;
+        let left_out = if known.is_full { FULL_LEFT_OUT } else { OWN_LEFT_OUT };
+        let left_out = left_out.ln().hypot(SIDES * known.chance).exp();
+        if ratio {
+            return self.paired_interval(test, left_out);
+        }
+        let [_, two] = self.both_sides(test)?;
+        let after = two.base?.rate;
+        let ratios = (0..DRAWS).map(|draw| Some(two.figures(draw)?.rate / after));
+        self.summary(ratios, UnmodelledFactors::on_either_side(left_out))
+    }
+
+    /// Returns the interval of side 1 divided by side 0 in test `test`, relative to the ratio of the predictions. The
+    /// values that both sides share vary together. `left_out` is the factor for the effects that the model omits.
+    pub(crate) fn paired_interval(&self, test: usize, left_out: f64) -> Option<PredictionInterval> {
+        let [one, two] = self.both_sides(test)?;
         let before = one.base?.rate;
         let after = two.base?.rate;
         let ratios = (0..DRAWS).map(|draw| {
-            let drawn = two.figures(draw)?.rate / after;
-            Some(if ratio { drawn / (one.figures(draw)?.rate / before) } else { drawn })
+            Some((two.figures(draw)?.rate / after) / (one.figures(draw)?.rate / before))
         });
-        let left_out = if known.is_full { FULL_LEFT_OUT } else { OWN_LEFT_OUT };
-        let left_out = left_out.ln().hypot(SIDES * known.chance).exp();
         self.summary(ratios, UnmodelledFactors::on_either_side(left_out))
+    }
+
+    fn both_sides(&self, test: usize) -> Option<[&DrawnOutcomes; 2]> {
+        Some([self.outcomes.first()?.get(test)?, self.outcomes.get(1)?.get(test)?])
     }
 
     /// Summarises draws relative to the middle, if enough of them result in valid systems.
@@ -433,7 +448,10 @@ fn normal(rng: &mut Rng) -> f64 {
 
 /// The factor for a drive or link that is the limit on both systems. The factor covers 80% of 42 published pairs. Each
 /// pair is two measurements of one drive model, at its limit, in two machines (`docs/model/what-if.md`).
-const FULL_LEFT_OUT: f64 = 1.034;
+pub(crate) const FULL_LEFT_OUT: f64 = 1.034;
+/// The factor for the ratio of two queue depths, which covers 80% of the pairs of published measurements that differ only
+/// in their depth (`docs/model/what-if.md`).
+pub(crate) const OF_DEPTH_LEFT_OUT: f64 = 1.22;
 /// The number of standard deviations on both sides of a normal distribution's mean that contain 80%.
 pub(crate) const SIDES: f64 = 1.2816;
 

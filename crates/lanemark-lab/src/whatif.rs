@@ -3,10 +3,10 @@
 mod deviation;
 mod question;
 
-use deviation::{MeasuredDeviation, carried_deviation};
+use deviation::{CarriedDeviation, MeasuredDeviation, carried_deviation};
 use lanemark_schema::result::{
-    FittedDrive, PathSection, PredictionInterval, Provenance, RunResult, TestResult, WhatIf,
-    WhatIfFigures, WhatIfTest,
+    FittedDrive, PathSection, PredictionInterval, Provenance, RatioEstimate, RunResult, TestResult,
+    WhatIf, WhatIfFigures, WhatIfTest,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Test, Workload};
@@ -130,7 +130,14 @@ impl Lab {
                 .samples
                 .first()
                 .and_then(|sample| other_system.assumed_limit(&two.test, sample));
-            let carried = carried_deviation(&seen, place, other.limit);
+            // The deviation of the same system is the measurement itself, not a mean over similar tests.
+            let is_identical = present.system.spec == other_system.spec && one.test == two.test;
+            let carried = if is_identical {
+                let own = seen[place].as_ref();
+                own.map(|own| CarriedDeviation { log: own.log, chance: None })
+            } else {
+                carried_deviation(&seen, place, other.limit)
+            };
             let mut test = WhatIfTest {
                 test: one.test.name.clone(),
                 random: is_random(&one.test),
@@ -140,28 +147,44 @@ impl Lab {
                 present: WhatIfFigures::from_result(one),
                 other,
                 interval: None,
+                change: RatioEstimate::Identical,
                 carried: carried.map(|carried| carried.log.exp()),
                 shortened_to: shortened.get(place).copied().flatten(),
             };
-            test.interval = draws
-                .as_ref()
-                .filter(|_| may_be_drawn(&before.workload, one))
-                .and_then(|draws| match carried {
-                    Some(carried) => {
-                        let known = TransferredEvidence {
-                            chance: carried.chance.unwrap_or_default(),
-                            is_full: matches!(
-                                test.other.limit,
-                                Some(PathSection::Drive | PathSection::Link)
-                            ),
-                        };
-                        let ratio = test.limit_stays();
-                        let interval = draws.carried_interval(place, ratio, known);
-                        let above = interval::above_formulas(&other_system.spec, known);
-                        interval.map(|interval| capped(interval, &test, above))
-                    }
-                    None => draws.interval(1, place),
-                });
+            let draws = draws.as_ref().filter(|_| may_be_drawn(&before.workload, one));
+            test.interval = draws.and_then(|draws| match carried {
+                Some(carried) => {
+                    let known = TransferredEvidence {
+                        chance: carried.chance.unwrap_or_default(),
+                        is_full: matches!(
+                            test.other.limit,
+                            Some(PathSection::Drive | PathSection::Link)
+                        ),
+                    };
+                    let ratio = test.limit_stays();
+                    let interval = draws.carried_interval(place, ratio, known);
+                    let above = interval::above_formulas(&other_system.spec, known);
+                    interval.map(|interval| capped(interval, &test, above))
+                }
+                None => draws.interval(1, place),
+            });
+            if !is_identical {
+                let ratio = test.expected() / test.present_bytes_per_second();
+                // A measured figure is fixed, so only the other system's figure is uncertain.
+                let relative = if test.measured.is_some() {
+                    test.interval.clone()
+                } else {
+                    let is_rated = present.system.is_rated || other_system.is_rated;
+                    draws.and_then(|draws| {
+                        draws.paired_interval(place, omitted_effects(one, two, &test, is_rated))
+                    })
+                };
+                test.change = RatioEstimate::Uncertain {
+                    ratio,
+                    interval_80: relative
+                        .map(|interval| (ratio * interval.low_ratio, ratio * interval.high_ratio)),
+                };
+            }
             test
         });
         let mut tests: Vec<WhatIfTest> = tests.collect();
@@ -195,6 +218,25 @@ impl Lab {
         };
         let [one, two] = runs.map(predicted);
         self.draws(&[(subjects[0], &one), (subjects[1], &two)], seed, watch)
+    }
+}
+
+/// Returns the factor for the effects that the model omits in the ratio of two predictions.
+fn omitted_effects(
+    one: &TestResult,
+    two: &TestResult,
+    figures: &WhatIfTest,
+    is_rated: bool,
+) -> f64 {
+    let is_of_link = |limit: Option<PathSection>| limit == Some(PathSection::Link);
+    if is_of_link(figures.present.limit) && is_of_link(figures.other.limit) && !is_rated {
+        interval::FULL_LEFT_OUT
+    } else if one.test.requests().map(|requests| requests.queue_depth)
+        != two.test.requests().map(|requests| requests.queue_depth)
+    {
+        interval::OF_DEPTH_LEFT_OUT
+    } else {
+        interval::OWN_LEFT_OUT
     }
 }
 

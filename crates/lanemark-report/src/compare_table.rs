@@ -1,15 +1,14 @@
-//! Compares two runs by test: the ratio, its range over the repeats, and whether the range shows a difference.
+//! Compares two runs by test: the ratio of each figure, its 80% interval, and the verdict of the interval.
 //!
-//! The range extends from the smallest repeat of the first run divided by the largest repeat of the second run, to the
-//! largest repeat of the first divided by the smallest of the second. It is the widest range that the repeats allow. If
-//! it contains 1, the runs do not differ beyond their spread. This is not a significance test, because a handful of
-//! repeats is not enough for such a test.
+//! The uncertainty of a figure consists of its repeats (Student's t of their standard error) and, for a simulated rate,
+//! of the 80% interval of the prediction. The uncertainties of both figures are independent, so the squares of their
+//! logarithms are added.
 
 mod answer;
 
 use lanemark_schema::result::{
-    ComparedFigure, ComparedRun, ComparedRuns, ComparedVerdict, FigureMetric, RunResult,
-    SCHEMA_VERSION, Sample, Statistic, TestResult,
+    ComparedFigure, ComparedRun, ComparedRuns, FigureMetric, FigureUncertainty, RatioEstimate,
+    RatioVerdict, RunResult, SCHEMA_VERSION, Sample, Statistic, Target, TestResult,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{AverageMethod, Pattern, Test};
@@ -17,30 +16,75 @@ use lanemark_schema::workload::{AverageMethod, Pattern, Test};
 use crate::Style;
 use crate::database;
 use crate::number::{
-    ABSENT, has_latency, known_value, or_absent, percent_whole, ratio, significant,
+    ABSENT, fixed, has_latency, known_value, or_absent, percent_whole, ratio, significant,
 };
 use crate::run_table::write_warnings;
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
 use crate::terminal::TerminalText;
+use crate::verdict::{NOT_SHOWN, SAME, is_shown};
 use answer::answer;
 
-/// The verdict on a figure from the repeats of two runs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum FigureVerdict {
-    Higher,
-    Lower,
-    WithinSpread,
-    /// A run has a single repeat.
-    NoSpread,
-    /// A figure is absent.
-    Unknown,
-}
-
-/// A figure of a test, with its value in each of the two runs.
+/// A figure of a test, with its value in each of the two runs, and the ratio of the second to the first.
 struct FigurePair {
     a: Option<Statistic>,
     b: Option<Statistic>,
+    /// `None` if a figure is absent.
+    ratio: Option<RatioEstimate>,
+}
+
+/// The properties of the two runs on which the uncertainty of their figures depends.
+#[derive(Clone, Copy)]
+struct RunPair {
+    is_simulated: [bool; 2],
+    /// Whether both runs are the same result.
+    is_identical: bool,
+}
+
+impl RunPair {
+    fn new(a: &RunResult, b: &RunResult) -> Self {
+        let is_simulated = |run: &RunResult| matches!(run.target, Target::Simulated(_));
+        Self { is_simulated: [a, b].map(is_simulated), is_identical: a == b }
+    }
+
+    /// Compares a metric of one test.
+    fn figures(self, metric: FigureMetric, a: &TestResult, b: &TestResult) -> FigurePair {
+        let uncertainty = |figure: &Statistic, result: &TestResult, is_simulated: bool| {
+            metric.uncertainty(figure, result, is_simulated)
+        };
+        self.pair([(a, figure(metric, a)), (b, figure(metric, b))], uncertainty)
+    }
+
+    /// Compares a percentile of latency of one test.
+    fn percentiles(self, at: f64, a: &TestResult, b: &TestResult) -> FigurePair {
+        let uncertainty = |figure: &Statistic, result: &TestResult, is_simulated: bool| {
+            if is_simulated {
+                let middle = result.latency().percentile_ns(at)? as f64;
+                FigureUncertainty::of_interval(middle, result.percentile_interval_ns(at)?)
+            } else {
+                FigureUncertainty::of_repeats(figure)
+            }
+        };
+        self.pair([(a, percentile(a, at)), (b, percentile(b, at))], uncertainty)
+    }
+
+    fn pair(
+        self,
+        sides: [(&TestResult, Option<Statistic>); 2],
+        uncertainty: impl Fn(&Statistic, &TestResult, bool) -> Option<FigureUncertainty>,
+    ) -> FigurePair {
+        let known = |side: usize| {
+            let (result, figure) = &sides[side];
+            let figure = figure.as_ref()?;
+            let value = known_value(figure)?;
+            Some((value, uncertainty(figure, result, self.is_simulated[side])))
+        };
+        let ratio = known(0).zip(known(1)).map(|(a, b)| RatioEstimate::of_figures(a, b));
+        let ratio = ratio.filter(|ratio| ratio.ratio().is_finite());
+        let [(_, a), (_, b)] = sides;
+        let identical = |ratio| if self.is_identical { RatioEstimate::Identical } else { ratio };
+        FigurePair { a, b, ratio: ratio.map(identical) }
+    }
 }
 
 /// Compares the common tests of two runs by throughput and mean latency, as the ratio of `b` to `a`: first the answer
@@ -60,6 +104,7 @@ pub fn compare_table(
             sheet.item("   ", &target::sentence(run), CellEmphasis::Faint);
         }
     }
+    let runs = RunPair::new(a.1, b.1);
     let shared = shared_tests(a.1, b.1);
     let parts = parts(a.1, b.1, &shared);
     let (rates, latencies) = rows(&shared, &parts);
@@ -69,17 +114,24 @@ pub fn compare_table(
     } else {
         write_metric_section(
             &mut sheet,
+            runs,
             "Throughput, MB/s = 10^6 bytes a second",
             FigureMetric::Throughput,
             &rates,
         );
-        write_metric_section(&mut sheet, "Mean latency, µs", FigureMetric::Latency, &latencies);
+        write_metric_section(
+            &mut sheet,
+            runs,
+            "Mean latency, µs",
+            FigureMetric::Latency,
+            &latencies,
+        );
         if detail {
-            write_percentiles(&mut sheet, &latencies);
+            write_percentiles(&mut sheet, runs, &latencies);
         }
         for (heading, metric) in OTHERS {
             if shared.iter().any(|(a, b)| has_metric(metric, a) && has_metric(metric, b)) {
-                write_metric_section(&mut sheet, heading, metric, &shared);
+                write_metric_section(&mut sheet, runs, heading, metric, &shared);
             }
         }
         let have_transactions = |(a, b): &&(&TestResult, &TestResult)| {
@@ -148,14 +200,15 @@ fn rows<'r>(
 
 /// Compares two runs like [`compare_table`], and returns the comparison as data.
 pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRuns {
+    let runs = RunPair::new(a.1, b.1);
     let shared = shared_tests(a.1, b.1);
     let parts = parts(a.1, b.1, &shared);
     let (rates, latencies) = rows(&shared, &parts);
     let mut figures = Vec::new();
     let mut add = |metric: FigureMetric, pairs: &[TestPair<'_>]| {
         for (one, other) in pairs {
-            let pair = FigurePair { a: figure(metric, one), b: figure(metric, other) };
-            let (Some((a, b)), Some(ratio)) = (pair.values(), pair.ratio()) else { continue };
+            let pair = runs.figures(metric, one, other);
+            let (Some((a, b)), Some(ratio)) = (pair.values(), pair.ratio) else { continue };
             figures.push(ComparedFigure {
                 test: one.test.name.clone(),
                 metric,
@@ -163,15 +216,6 @@ pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRun
                 a,
                 b,
                 ratio,
-                ratio_range: pair.range(),
-                verdict: match pair.verdict() {
-                    FigureVerdict::Higher => ComparedVerdict::Higher,
-                    FigureVerdict::Lower => ComparedVerdict::Lower,
-                    FigureVerdict::WithinSpread => ComparedVerdict::NoDifference,
-                    FigureVerdict::NoSpread | FigureVerdict::Unknown => {
-                        ComparedVerdict::SpreadUnknown
-                    }
-                },
             });
         }
     };
@@ -220,17 +264,18 @@ fn directions(
     b: &RunResult,
     other: &TestResult,
 ) -> Vec<(TestResult, TestResult)> {
-    let with_direction_name = |name: &str, direction: &str, mut part: TestResult| {
-        part.test.name = format!("{name}, {direction}");
+    // Both directions of a test are proportional to its rate, so they have the interval of the test.
+    let with_direction_name = |whole: &TestResult, direction: &str, mut part: TestResult| {
+        part.test.name = format!("{}, {direction}", test_result.test.name);
+        part.interval.clone_from(&whole.interval);
         part
     };
     let pairs =
         test_result.by_direction(&a.workload).into_iter().zip(other.by_direction(&b.workload)).map(
             |((direction, own_part), (_, other_part))| {
-                let name = &test_result.test.name;
                 (
-                    with_direction_name(name, direction, own_part),
-                    with_direction_name(name, direction, other_part),
+                    with_direction_name(test_result, direction, own_part),
+                    with_direction_name(other, direction, other_part),
                 )
             },
         );
@@ -257,6 +302,7 @@ fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> 
 /// Writes one metric of all shared tests, and a sentence that states the outcome.
 fn write_metric_section(
     sheet: &mut TerminalText,
+    runs: RunPair,
     heading: &str,
     metric: FigureMetric,
     shared: &[(&TestResult, &TestResult)],
@@ -269,42 +315,18 @@ fn write_metric_section(
         Column::number("A", metric.unit()),
         Column::number("B", metric.unit()),
         Column::number("B/A", ""),
-        Column::number("from", "").optional(1),
-        Column::number("to", "").optional(1),
-        Column::text("over the repeats").optional(2),
+        Column::text("its 80% interval"),
+        Column::text("").optional(1),
     ]);
-    let mut verdicts = Vec::new();
+    let mut ratios = Vec::new();
     for (a, b) in shared {
-        let pair = FigurePair { a: figure(metric, a), b: figure(metric, b) };
-        let verdict = pair.verdict();
-        verdicts.push(verdict);
-        table.push(pair.cells(&a.test.name, verdict, metric));
+        let pair = runs.figures(metric, a, b);
+        ratios.push(pair.ratio);
+        table.push(pair.cells(&a.test.name, metric));
     }
-    sheet.table(&without_points(table));
+    sheet.table(&table);
     sheet.blank();
-    sheet.paragraph(&summary(&verdicts, metric));
-}
-
-/// Empties the ranges of the ratios if all bounds equal their ratio at the shown precision, which is usual for
-/// simulated runs.
-fn without_points(mut table: Table) -> Table {
-    let column_index = |name: &str| table.columns.iter().position(|column| column.name == name);
-    let (Some(ratio), Some(from), Some(to)) =
-        (column_index("B/A"), column_index("from"), column_index("to"))
-    else {
-        return table;
-    };
-    let is_point = |cells: &[Cell]| {
-        [from, to]
-            .iter()
-            .all(|end| [cells[ratio].text.as_str(), ABSENT].contains(&cells[*end].text.as_str()))
-    };
-    if table.rows.iter().all(|row| is_point(&row.cells)) {
-        for row in &mut table.rows {
-            [from, to].iter().for_each(|end| ABSENT.clone_into(&mut row.cells[*end].text));
-        }
-    }
-    table
+    sheet.paragraph(&summary(&ratios, metric));
 }
 
 impl FigurePair {
@@ -312,75 +334,50 @@ impl FigurePair {
         Some((known_value(self.a.as_ref()?)?, known_value(self.b.as_ref()?)?))
     }
 
-    fn ratio(&self) -> Option<f64> {
-        let (a, b) = self.values()?;
-        Some(b / a).filter(|ratio| ratio.is_finite())
-    }
-
-    /// Returns the range of the ratio, if both runs have more than one repeat.
-    fn range(&self) -> Option<(f64, f64)> {
-        let a = self.a.as_ref()?;
-        let b = self.b.as_ref()?;
-        let (low, high) = b.ratio_range(a);
-        (a.has_range() && b.has_range() && low.is_finite() && high.is_finite())
-            .then_some((low, high))
-    }
-
-    fn verdict(&self) -> FigureVerdict {
-        match (self.ratio(), self.range()) {
-            (None, _) => FigureVerdict::Unknown,
-            (Some(_), None) => FigureVerdict::NoSpread,
-            (Some(_), Some((low, _))) if low > 1.0 => FigureVerdict::Higher,
-            (Some(_), Some((_, high))) if high < 1.0 => FigureVerdict::Lower,
-            _ => FigureVerdict::WithinSpread,
-        }
-    }
-
-    fn cells(&self, name: &str, verdict: FigureVerdict, metric: FigureMetric) -> Vec<Cell> {
+    fn cells(&self, name: &str, metric: FigureMetric) -> Vec<Cell> {
         let value = |side: &Option<Statistic>| {
             Cell::plain(or_absent(side.as_ref().and_then(known_value), significant))
         };
-        let range = self.range().filter(|_| verdict != FigureVerdict::Unknown);
-        let certain = matches!(verdict, FigureVerdict::Higher | FigureVerdict::Lower);
+        let certain = self.ratio.is_some_and(is_shown);
         let ink = if certain { CellEmphasis::Strong } else { CellEmphasis::Faint };
+        let interval = self.ratio.and_then(RatioEstimate::interval_80);
+        let ends = interval.map(|(low, high)| format!("{}–{}", fixed(low, 2), fixed(high, 2)));
         vec![
             Cell::plain(name),
             value(&self.a),
             value(&self.b),
             Cell::inked(
-                or_absent(self.ratio(), ratio),
+                or_absent(self.ratio.map(RatioEstimate::ratio), ratio),
                 if certain { ink } else { CellEmphasis::Plain },
             ),
-            Cell::inked(or_absent(range.map(|range| range.0), ratio), CellEmphasis::Faint),
-            Cell::inked(or_absent(range.map(|range| range.1), ratio), CellEmphasis::Faint),
-            Cell::inked(verdict.text(metric), ink),
+            Cell::inked(ends.unwrap_or_else(|| ABSENT.to_owned()), CellEmphasis::Faint),
+            Cell::inked(self.ratio.map_or(ABSENT, |ratio| verdict_text(ratio, metric)), ink),
         ]
     }
 }
 
-impl FigureVerdict {
-    fn text(self, metric: FigureMetric) -> &'static str {
-        match (self, metric) {
-            (
-                Self::Higher,
-                FigureMetric::Latency | FigureMetric::ReadLatency | FigureMetric::WriteLatency,
-            ) => "B slower",
-            (
-                Self::Lower,
-                FigureMetric::Latency | FigureMetric::ReadLatency | FigureMetric::WriteLatency,
-            ) => "B quicker",
-            (Self::Higher, FigureMetric::ProcessorUse) => "B uses more of the processors",
-            (Self::Lower, FigureMetric::ProcessorUse) => "B uses less of the processors",
-            (Self::Higher, FigureMetric::Power) => "B uses more",
-            (Self::Lower, FigureMetric::Power) => "B uses less",
-            (Self::Higher, FigureMetric::BatteryLife) => "B lasts longer",
-            (Self::Lower, FigureMetric::BatteryLife) => "B lasts a shorter time",
-            (Self::Higher, _) => "B faster",
-            (Self::Lower, _) => "B slower",
-            (Self::WithinSpread, _) => "no difference",
-            (Self::NoSpread, _) => "spread unknown",
-            (Self::Unknown, _) => ABSENT,
+/// Returns what a ratio shows of a metric, in a table.
+fn verdict_text(ratio: RatioEstimate, metric: FigureMetric) -> &'static str {
+    let (higher, lower) = match metric {
+        FigureMetric::Latency | FigureMetric::ReadLatency | FigureMetric::WriteLatency => {
+            ("B slower", "B quicker")
         }
+        FigureMetric::ProcessorUse | FigureMetric::ProcessorShare => {
+            ("B uses more of the processors", "B uses less of the processors")
+        }
+        FigureMetric::Power => ("B uses more", "B uses less"),
+        FigureMetric::BatteryLife => ("B lasts longer", "B lasts a shorter time"),
+        FigureMetric::Throughput
+        | FigureMetric::Iops
+        | FigureMetric::Gain
+        | FigureMetric::Transactions => ("B faster", "B slower"),
+    };
+    match ratio.verdict() {
+        RatioVerdict::Higher => higher,
+        RatioVerdict::Lower => lower,
+        RatioVerdict::Same => SAME,
+        RatioVerdict::NotShown if ratio.interval_80().is_none() => "interval not known",
+        RatioVerdict::NotShown => NOT_SHOWN,
     }
 }
 
@@ -390,45 +387,32 @@ fn figure(metric: FigureMetric, result: &TestResult) -> Option<Statistic> {
     is_known.then(|| metric.value_in(result))
 }
 
-fn summary(verdicts: &[FigureVerdict], metric: FigureMetric) -> String {
-    let count =
-        |wanted: FigureVerdict| verdicts.iter().filter(|verdict| **verdict == wanted).count();
-    let clause = |verdict: FigureVerdict, text: &str| match count(verdict) {
-        0 => None,
-        1 => Some(format!("{text} in 1 test")),
-        count => Some(format!("{text} in {count} tests")),
-    };
-    let (better, worse) = match metric {
-        FigureMetric::Latency
-        | FigureMetric::ReadLatency
-        | FigureMetric::WriteLatency
-        | FigureMetric::ProcessorShare
-        | FigureMetric::ProcessorUse
-        | FigureMetric::Power => (FigureVerdict::Lower, FigureVerdict::Higher),
-        FigureMetric::Throughput
-        | FigureMetric::Iops
-        | FigureMetric::Gain
-        | FigureMetric::BatteryLife
-        | FigureMetric::Transactions => (FigureVerdict::Higher, FigureVerdict::Lower),
-    };
-    let parts: Vec<String> = [
-        clause(better, better.text(metric)),
-        clause(worse, worse.text(metric)),
-        clause(FigureVerdict::WithinSpread, "no difference larger than the spread"),
-        clause(FigureVerdict::NoSpread, "spread unknown (a single repeat)"),
-        clause(FigureVerdict::Unknown, "nothing to compare"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    format!("{}.", parts.join("; "))
+/// Returns a sentence that counts the tests by what their ratios show.
+fn summary(ratios: &[Option<RatioEstimate>], metric: FigureMetric) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for ratio in ratios {
+        let text = ratio.map_or("nothing to compare", |ratio| verdict_text(ratio, metric));
+        match counts.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((text, 1)),
+        }
+    }
+    let clauses = counts.into_iter().map(|(text, count)| match count {
+        1 => format!("{text} in 1 test"),
+        count => format!("{text} in {count} tests"),
+    });
+    format!("{}.", clauses.collect::<Vec<_>>().join("; "))
 }
 
 const PERCENTILES: [(f64, &str); 3] = [(50.0, "p50"), (99.0, "p99"), (99.9, "p99.9")];
 
 /// Writes the percentiles of latency. Each percentile is computed per repeat and averaged over the repeats, with a 95%
 /// confidence interval.
-fn write_percentiles(sheet: &mut TerminalText, shared: &[(&TestResult, &TestResult)]) {
+fn write_percentiles(
+    sheet: &mut TerminalText,
+    runs: RunPair,
+    shared: &[(&TestResult, &TestResult)],
+) {
     let mut table = Table::new(vec![
         Column::name("test"),
         Column::text(""),
@@ -437,25 +421,23 @@ fn write_percentiles(sheet: &mut TerminalText, shared: &[(&TestResult, &TestResu
         Column::number("B", "µs"),
         Column::text("95% in").optional(1),
         Column::number("B/A", ""),
-        Column::number("from", "").optional(2),
-        Column::number("to", "").optional(2),
-        Column::text("over the repeats"),
+        Column::text("its 80% interval"),
+        Column::text("").optional(2),
     ]);
     for (a, b) in shared {
         let mut repeated = false;
         for (at, name) in PERCENTILES {
-            let pair = FigurePair { a: percentile(a, at), b: percentile(b, at) };
+            let pair = runs.percentiles(at, a, b);
             if pair.values().is_none() {
                 continue;
             }
-            let verdict = pair.verdict();
             let sure = |side: &Option<Statistic>| {
                 let ends = side.as_ref().and_then(|side| side.interval_95);
                 let text =
                     ends.map(|(low, high)| format!("{}–{}", significant(low), significant(high)));
                 Cell::inked(text.unwrap_or_else(|| ABSENT.to_owned()), CellEmphasis::Faint)
             };
-            let mut cells = pair.cells(&a.test.name, verdict, FigureMetric::Latency);
+            let mut cells = pair.cells(&a.test.name, FigureMetric::Latency);
             cells[0] = Cell::plain(&a.test.name).repeating(repeated);
             cells.insert(1, Cell::plain(name));
             cells.insert(3, sure(&pair.a));
@@ -470,7 +452,7 @@ fn write_percentiles(sheet: &mut TerminalText, shared: &[(&TestResult, &TestResu
     sheet.blank();
     sheet.heading("Percentiles of latency, µs: averaged over the repeats");
     sheet.blank();
-    sheet.table(&without_points(table));
+    sheet.table(&table);
 }
 
 /// Returns a latency percentile in µs, averaged over the repeats; `None` if a repeat has too few requests for it.

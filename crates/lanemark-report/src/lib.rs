@@ -53,6 +53,7 @@ mod terminal;
 mod test_detail;
 mod transactions;
 mod trial;
+mod verdict;
 mod verified;
 mod whatif;
 

@@ -1,18 +1,18 @@
 //! The comparison of another path with the present path.
 
-use lanemark_schema::result::{WhatIf, WhatIfFigures, WhatIfTest};
+use lanemark_schema::result::{RatioEstimate, RatioVerdict, WhatIf, WhatIfFigures, WhatIfTest};
 
 use crate::Style;
 use crate::credits;
 use crate::number::{
-    ABSENT, LatencyUnit, fixed, grouped, interval_text, is_wide, percent_signed, percent_whole,
-    significant,
+    ABSENT, LatencyUnit, fixed, grouped, interval_text, percent_signed, percent_whole, significant,
 };
 use crate::path::loss_sentence;
 use crate::run_table::{wide_of, widest_of};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 use crate::test_detail::path_limit;
+use crate::verdict::{NOT_SHOWN, SAME, interval_of_change, size_of_change};
 
 /// Writes the answer as a sentence, then both systems by test, and the bottleneck of each system.
 pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
@@ -37,9 +37,9 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         Column::number("then", ""),
         Column::text("unit"),
         Column::number("change", ""),
-        Column::text("80% in").optional(1),
-        Column::number("mean now", "µs"),
-        Column::number("then", "µs"),
+        Column::text("its 80% interval"),
+        Column::number("mean now", "µs").optional(1),
+        Column::number("then", "µs").optional(1),
     ]);
     let mut table = Table::new(columns);
     for test in &whatif.tests {
@@ -121,52 +121,45 @@ fn answer(whatif: &WhatIf) -> String {
             test.test
         );
     }
-    let tests_that_change = |is_gain: bool| {
-        let relevant = whatif.tests.iter().filter(|test| {
-            let change = test.change();
-            is_seen(change) && (change > 0.0) == is_gain
-        });
+    let tests_that_change = |wanted: RatioVerdict, verb: &str| {
+        let relevant = whatif.tests.iter().filter(|test| test.change.verdict() == wanted);
         let mut relevant: Vec<&WhatIfTest> = relevant.collect();
-        relevant.sort_by(|a, b| a.change().abs().total_cmp(&b.change().abs()));
-        let verb = if is_gain { "gain" } else { "lose" };
+        relevant.sort_by(|a, b| size(a).total_cmp(&size(b)));
         let change_of_test =
-            |test: &WhatIfTest| format!("{} ({})", percent_whole(test.change().abs()), test.test);
+            |test: &WhatIfTest| format!("{} in {}", size_of_change(test.change), test.test);
         match relevant.as_slice() {
             [] => None,
             [only] => Some(format!("you {verb} {}", change_of_test(only))),
             [least, .., most] => {
-                let least_shown = percent_whole(least.change().abs());
-                if least_shown == percent_whole(most.change().abs()) {
-                    Some(format!("you {verb} {least_shown} in {} tests", relevant.len()))
-                } else {
-                    Some(format!(
-                        "you {verb} {} to {}",
-                        change_of_test(least),
-                        change_of_test(most)
-                    ))
-                }
+                Some(format!("you {verb} {} to {}", change_of_test(least), change_of_test(most)))
             }
         }
     };
-    let same = whatif.tests.iter().filter(|test| !is_seen(test.change())).count();
-    let mut parts: Vec<String> =
-        [tests_that_change(true), tests_that_change(false)].into_iter().flatten().collect();
-    match same {
-        0 => {}
-        same if parts.is_empty() => {
-            parts.push(format!(
-                "the throughput of {same} tests is the same, but their latency changes"
-            ));
-        }
-        1 => parts.push("1 test is as fast as now".to_owned()),
-        same => parts.push(format!("{same} tests are as fast as now")),
-    }
+    let count =
+        |of: fn(RatioEstimate) -> bool| whatif.tests.iter().filter(|test| of(test.change)).count();
+    let tests =
+        |count: usize| if count == 1 { "1 test".to_owned() } else { format!("{count} tests") };
+    let same = count(|change| change.verdict() == RatioVerdict::Same);
+    let not_shown = count(|change| {
+        change.verdict() == RatioVerdict::NotShown && change.interval_80().is_some()
+    });
+    let unknown = count(|change| {
+        change.verdict() == RatioVerdict::NotShown && change.interval_80().is_none()
+    });
+    let parts = [
+        tests_that_change(RatioVerdict::Higher, "gain"),
+        tests_that_change(RatioVerdict::Lower, "lose"),
+        (not_shown > 0).then(|| format!("{NOT_SHOWN} in {}", tests(not_shown))),
+        (same > 0).then(|| format!("{SAME} in {}", tests(same))),
+        (unknown > 0).then(|| format!("the interval is not known in {}", tests(unknown))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!("{pair}: {}.", parts.join("; "))
 }
 
-/// Returns whether a change is large enough to be shown.
-fn is_seen(change: f64) -> bool {
-    change.is_finite() && percent_whole(change.abs()) != "0%"
+/// Returns the size of a change, for sorting.
+fn size(test: &WhatIfTest) -> f64 {
+    (test.change.ratio() - 1.0).abs()
 }
 
 /// Names both systems by the parts in which they differ, as in `DRIVE in m2 instead of sata` or `DRIVE instead of
@@ -196,21 +189,19 @@ fn parties(whatif: &WhatIf) -> String {
     }
 }
 
-/// Returns the answer if nothing changes: no gain or loss of any test, in throughput or mean latency, is large enough
-/// to be shown.
+/// Returns the answer if nothing changes: both systems are identical, or the throughput is the same in every test and
+/// no change of throughput or mean latency is large enough to be shown.
 fn unchanged_note(whatif: &WhatIf) -> Option<&'static str> {
+    if whatif.tests.iter().all(|test| test.change == RatioEstimate::Identical) {
+        return Some("nothing changes, because both are the same system with the same values.");
+    }
     let is_same = |test: &WhatIfTest| {
         let waits = test.other.latency_mean_ns / test.present.latency_mean_ns - 1.0;
-        [test.change(), waits].iter().all(|change| percent_whole(change.abs()) == "0%")
+        test.change.verdict() == RatioVerdict::Same
+            && [size(test), waits.abs()].iter().all(|change| percent_whole(*change) == "0%")
     };
-    if !whatif.tests.iter().all(is_same) {
-        return None;
-    }
-    Some(if whatif.other == whatif.present && whatif.changed.is_empty() {
-        "nothing changes, because both are the same system with the same values."
-    } else {
-        "nothing changes; no test gains or loses as much as 0.5%."
-    })
+    let is_unchanged = whatif.tests.iter().all(is_same);
+    is_unchanged.then_some("nothing changes; no test gains or loses as much as 0.5%.")
 }
 
 fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
@@ -226,30 +217,34 @@ fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
     let expected = test.expected();
     // Requests have the same size on both systems, so the request rate is proportional to the data rate.
     let requests = test.other.iops * expected / test.other.bytes_per_second;
-    let inside = test.interval.as_ref().map_or(ABSENT.to_owned(), |interval| {
-        let rate_at = |ratio: f64| rate(expected * ratio, requests * ratio);
-        let mark = if is_wide(interval.low_ratio, interval.high_ratio) { " !" } else { "" };
-        format!("{}–{}{mark}", rate_at(interval.low_ratio), rate_at(interval.high_ratio))
-    });
     cells.extend([
         Cell::plain(rate_of(&test.present)),
         Cell::strong(rate(expected, requests)),
         Cell::inked(if test.random { "IOPS" } else { "MB/s" }, CellEmphasis::Faint),
-        Cell::strong(percent_signed(test.change())),
-        Cell::inked(inside, CellEmphasis::Faint),
+        Cell::strong(percent_signed(test.change.ratio() - 1.0)),
+        Cell::inked(
+            interval_of_change(test.change).unwrap_or_else(|| ABSENT.to_owned()),
+            CellEmphasis::Faint,
+        ),
         Cell::plain(us(&test.present)),
         Cell::plain(us(&test.other)),
     ]);
     cells
 }
 
-/// Returns `you lose 41%` or `you neither gain nor lose`.
+/// Returns `you lose 41% (30 to 52%)` or what else the interval of the change shows.
 fn gain(test: &WhatIfTest) -> String {
-    let change = test.change();
-    match percent_whole(change.abs()) {
-        none if none == "0%" || !change.is_finite() => "you neither gain nor lose".to_owned(),
-        share if change > 0.0 => format!("you gain {share}"),
-        share => format!("you lose {share}"),
+    let change = test.change;
+    match (change.verdict(), change.interval_80()) {
+        (RatioVerdict::Higher, _) => format!("you gain {}", size_of_change(change)),
+        (RatioVerdict::Lower, _) => format!("you lose {}", size_of_change(change)),
+        (RatioVerdict::Same, _) => SAME.to_owned(),
+        (RatioVerdict::NotShown, Some(_)) => {
+            format!("{NOT_SHOWN} ({})", interval_of_change(change).unwrap_or_default())
+        }
+        (RatioVerdict::NotShown, None) => {
+            format!("{} without a known interval", percent_signed(change.ratio() - 1.0))
+        }
     }
 }
 
@@ -267,10 +262,29 @@ fn description(test: &WhatIfTest) -> String {
         text += &format!(" {when}: {limit}.");
         text += &credits::of_load(&outlook.credits).map_or(String::new(), |end| format!(" {end}"));
     }
+    text += &expected_interval(test).map_or(String::new(), |sentence| format!(" {sentence}"));
     if let Some(loss) = test.other.path.as_ref().and_then(|path| path.loss.as_ref()) {
         text += &format!(" {}", loss_sentence(loss, test.random));
     }
     text + &tail_note(test).map_or(String::new(), |sentence| format!(" {sentence}"))
+}
+
+/// States the 80% interval of the other system's throughput, as in `Then 825–3,300 IOPS in 80%`.
+fn expected_interval(test: &WhatIfTest) -> Option<String> {
+    let interval = test.interval.as_ref()?;
+    let expected = test.expected();
+    // Requests have the same size on both systems, so the request rate is proportional to the data rate.
+    let requests = test.other.iops * expected / test.other.bytes_per_second;
+    let text = |ratio: f64| {
+        if test.random {
+            grouped(&fixed(requests * ratio, 0))
+        } else {
+            grouped(&significant(expected * ratio / 1e6))
+        }
+    };
+    let unit = if test.random { "IOPS" } else { "MB/s" };
+    let ends = interval_text(interval.low_ratio, interval.high_ratio, text);
+    Some(format!("The 80% interval of the rate is {ends} {unit}."))
 }
 
 /// States the latency percentiles that have intervals, as in `Latency then: p99 95.0 µs (80% in 80.1–130) instead of

@@ -1,9 +1,11 @@
 //! The answer of a comparison: which run is faster, in how many tests and by how much.
 
-use lanemark_schema::result::{FigureMetric, RunResult, Target, TestResult};
+use lanemark_schema::result::{
+    FigureMetric, RatioEstimate, RatioVerdict, RunResult, Target, TestResult,
+};
 
-use super::{FigurePair, FigureVerdict, TestPair, figure, shared_tests};
-use crate::number::ratio;
+use super::{RunPair, TestPair, shared_tests};
+use crate::verdict::ratio_with_interval;
 
 /// Returns a sentence such as `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x
 /// (…) to 4.37x (…)`.
@@ -21,73 +23,75 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     }
     let transactions = shared.iter().all(|(a, b)| a.has_transactions() && b.has_transactions());
     let metric = if transactions { FigureMetric::Transactions } else { FigureMetric::Throughput };
-    let pairs: Vec<(&str, FigurePair)> = shared
+    let runs = RunPair::new(a.1, b.1);
+    let pairs: Vec<(&str, RatioEstimate)> = shared
         .iter()
-        .map(|(a, b)| {
-            let pair = FigurePair { a: figure(metric, a), b: figure(metric, b) };
-            (a.test.name.as_str(), pair)
+        .filter_map(|(a, b)| {
+            let ratio = runs.figures(metric, a, b).ratio?;
+            Some((a.test.name.as_str(), ratio))
         })
         .collect();
-    let all = pairs.len();
-    let tests = |count: usize| match (count, all) {
-        (1, 1) => "the one common test".to_owned(),
+    if pairs.is_empty() {
+        return format!("{other} and {one} share no figure.");
+    }
+    format!("{}.", clauses(&one, &other, &pairs).join("; "))
+}
+
+/// Returns what the ratios of the tests show, as clauses of one sentence. The first clause names both runs.
+fn clauses(one: &str, other: &str, pairs: &[(&str, RatioEstimate)]) -> Vec<String> {
+    let with_verdict = |wanted: RatioVerdict| {
+        let mut wanted: Vec<(&str, RatioEstimate)> =
+            pairs.iter().copied().filter(|(_, ratio)| ratio.verdict() == wanted).collect();
+        wanted.sort_by(|a, b| a.1.ratio().total_cmp(&b.1.ratio()));
+        wanted
+    };
+    let tests = |wanted: &[(&str, RatioEstimate)]| match (wanted.len(), pairs.len()) {
+        (1, 1) => format!("the one common test, {}", wanted[0].0),
         (count, all) => format!("{count} of {all} tests"),
     };
-    // A single repeat does not have a spread, so a ratio counts as a difference if its shown digits differ from 1.
-    let direction = |pair: &FigurePair| match (pair.verdict(), pair.ratio()) {
-        (FigureVerdict::Higher, _) => 1,
-        (FigureVerdict::Lower, _) => -1,
-        (FigureVerdict::NoSpread, Some(value)) => match ratio(value).as_str() {
-            "1.00x" => 0,
-            _ if value > 1.0 => 1,
-            _ => -1,
-        },
-        _ => 0,
-    };
-    let pairs_in_direction = |wanted: i32| {
-        let wanted_pairs = pairs.iter().filter(|(_, pair)| direction(pair) == wanted);
-        let mut wanted_pairs: Vec<(&str, f64)> =
-            wanted_pairs.filter_map(|(name, pair)| Some((*name, pair.ratio()?))).collect();
-        wanted_pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
-        wanted_pairs
-    };
-    let range = |wanted_pairs: &[(&str, f64)]| match wanted_pairs {
+    let in_tests = |wanted: &[(&str, RatioEstimate)]| match wanted {
         [] => String::new(),
-        [(name, value)] if all == 1 => format!(", {} ({name})", ratio(*value)),
-        [(name, value)] => format!(" ({name}, {})", ratio(*value)),
-        [(low, least), .., (high, most)] => {
-            format!(", {} ({low}) to {} ({high})", ratio(*least), ratio(*most))
+        [(_, value)] if pairs.len() == 1 => {
+            format!("{} in {}", ratio_with_interval(*value), tests(wanted))
         }
-    };
-    let faster = pairs_in_direction(1);
-    let slower = pairs_in_direction(-1);
-    let equal = all - faster.len() - slower.len();
-    let mut text = match (faster.as_slice(), slower.as_slice()) {
-        ([], []) => {
-            return format!(
-                "{other} is as fast as {one} in {}: no difference is larger than the spread{}.",
-                tests(all),
-                range(&pairs_in_direction(0))
-            );
+        [(name, value)] => {
+            format!("{} in {} ({name})", ratio_with_interval(*value), tests(wanted))
         }
-        ([], slower) => {
-            format!("{other} is slower than {one} in {}{}", tests(slower.len()), range(slower))
-        }
-        (faster, []) => {
-            format!("{other} is faster than {one} in {}{}", tests(faster.len()), range(faster))
-        }
-        (faster, slower) => format!(
-            "{other} is faster than {one} in {}{}; slower in {}{}",
-            tests(faster.len()),
-            range(faster),
-            slower.len(),
-            range(slower)
+        [(low, least), .., (high, most)] => format!(
+            "{} ({low}) to {} ({high}) in {}",
+            ratio_with_interval(*least),
+            ratio_with_interval(*most),
+            tests(wanted)
         ),
     };
-    if equal > 0 {
-        text += &format!("; no difference in {equal}");
+    let shows = [
+        (RatioVerdict::Higher, format!("{other} is faster than {one}, "), "faster, "),
+        (RatioVerdict::Lower, format!("{other} is slower than {one}, "), "slower, "),
+        (
+            RatioVerdict::Same,
+            format!("{other} is as fast as {one}, within 3%: "),
+            "the same within 3%, ",
+        ),
+        (
+            RatioVerdict::NotShown,
+            format!("no difference shown between {other} and {one}, "),
+            "no difference shown, ",
+        ),
+    ];
+    let mut clauses: Vec<String> = Vec::new();
+    for (verdict, first, next) in shows {
+        let wanted = with_verdict(verdict);
+        if !wanted.is_empty() {
+            let start = if clauses.is_empty() { first.as_str() } else { next };
+            clauses.push(format!("{start}{}", in_tests(&wanted)));
+        }
     }
-    text + "."
+    if pairs.iter().any(|(_, ratio)| {
+        ratio.verdict() == RatioVerdict::NotShown && ratio.interval_80().is_none()
+    }) {
+        clauses.push("a figure without repeats or interval shows no difference".to_owned());
+    }
+    clauses
 }
 
 /// Returns the reason why the figures of two runs on served systems cannot be attributed to the systems, if there is

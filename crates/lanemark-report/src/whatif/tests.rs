@@ -23,7 +23,8 @@ fn figures(megabytes: f64, iops: f64, latency_us: f64) -> WhatIfFigures {
     }
 }
 
-/// Returns a test whose throughput is multiplied by `factor`, and whose latency is multiplied by `waits`.
+/// Returns a test whose throughput is multiplied by `factor`, with an interval of 2% on either side, and whose latency is
+/// multiplied by `waits`.
 fn test(name: &str, factor: f64, waits: f64) -> WhatIfTest {
     WhatIfTest {
         test: name.to_owned(),
@@ -32,9 +33,16 @@ fn test(name: &str, factor: f64, waits: f64) -> WhatIfTest {
         present: figures(200.0, 50_000.0, 100.0),
         other: figures(200.0 * factor, 50_000.0 * factor, 100.0 * waits),
         interval: None,
+        change: RatioEstimate::within(factor, (factor * 0.98, factor * 1.02)),
         carried: None,
         shortened_to: None,
     }
+}
+
+/// Returns a test whose change has an interval from 0.7 to 1.3 times the change.
+fn uncertain(name: &str, factor: f64) -> WhatIfTest {
+    let change = RatioEstimate::within(factor, (factor * 0.7, factor * 1.3));
+    WhatIfTest { change, ..test(name, factor, 1.0) }
 }
 
 fn random(carried: Option<f64>) -> WhatIfTest {
@@ -44,6 +52,7 @@ fn random(carried: Option<f64>) -> WhatIfTest {
         present: figures(4.0, 1_000.0, 250.0),
         other: figures(6.0, 1_500.0, 125.0),
         carried,
+        change: RatioEstimate::within(1.5, (1.2, 1.8)),
         ..test("4K", 1.0, 1.0)
     }
 }
@@ -70,31 +79,47 @@ fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
     let worse = test("d", 0.4, 1.0);
     let same = test("e", 1.004, 1.0);
     let slower = test("f", 1.0, 1.2);
+    let unclear = uncertain("g", 1.1);
+    let unknown = WhatIfTest {
+        change: RatioEstimate::Uncertain { ratio: 1.5, interval_80: None },
+        ..test("h", 1.5, 1.0)
+    };
+    let nothing = "nothing changes; no test gains or loses as much as 0.5%.";
     for (tests, wanted) in [
         (vec![], "no test has ended."),
-        (vec![&gain], "you gain 20% in a, 240 instead of 200 MB/s."),
-        (vec![&loss], "you lose 10% in c, 180 instead of 200 MB/s."),
-        (vec![&slower], "you neither gain nor lose in f, 200 instead of 200 MB/s."),
-        (vec![&same], "nothing changes; no test gains or loses as much as 0.5%."),
-        (vec![&same, &same], "nothing changes; no test gains or loses as much as 0.5%."),
-        (vec![&more, &gain], "you gain 20% (a) to 50% (b)."),
-        (vec![&loss, &worse], "you lose 10% (c) to 60% (d)."),
-        (vec![&gain, &gain], "you gain 20% in 2 tests."),
-        (vec![&gain, &loss], "you gain 20% (a); you lose 10% (c)."),
-        (vec![&gain, &same], "you gain 20% (a); 1 test is as fast as now."),
-        (vec![&loss, &same, &slower], "you lose 10% (c); 2 tests are as fast as now."),
-        (vec![&slower, &same], "the throughput of 2 tests is the same, but their latency changes."),
+        (vec![&gain], "you gain 20% (18 to 22%) in a, 240 instead of 200 MB/s."),
+        (vec![&loss], "you lose 10% (8 to 12%) in c, 180 instead of 200 MB/s."),
+        (vec![&slower], "the same within 3% in f, 200 instead of 200 MB/s."),
+        (vec![&unclear], "no difference shown (-23.0% to +43.0%) in g, 220 instead of 200 MB/s."),
+        (vec![&unknown], "+50.0% without a known interval in h, 300 instead of 200 MB/s."),
+        (vec![&same], nothing),
+        (vec![&same, &same], nothing),
+        (vec![&more, &gain], "you gain 20% (18 to 22%) in a to 50% (47 to 53%) in b."),
+        (vec![&loss, &worse], "you lose 10% (8 to 12%) in c to 60% (59 to 61%) in d."),
+        (vec![&gain, &loss], "you gain 20% (18 to 22%) in a; you lose 10% (8 to 12%) in c."),
+        (vec![&gain, &same], "you gain 20% (18 to 22%) in a; the same within 3% in 1 test."),
+        (
+            vec![&loss, &same, &slower, &unclear, &unknown],
+            "you lose 10% (8 to 12%) in c; no difference shown in 1 test; the same within 3% in 2 tests; the \
+             interval is not known in 1 test.",
+        ),
+        (vec![&slower, &same], "the same within 3% in 2 tests."),
     ] {
         assert_eq!(answer_to(tests.into_iter().cloned().collect()), wanted);
     }
-    assert_eq!(answer_to(vec![random(None)]), "you gain 50% in 4K, 1,500 instead of 1,000 IOPS.");
+    assert_eq!(
+        answer_to(vec![random(None)]),
+        "you gain 50% (20 to 80%) in 4K, 1,500 instead of 1,000 IOPS."
+    );
     assert_eq!(
         answer_to(vec![random(Some(1.1))]),
-        "you gain 50% in 4K, 1,650 instead of 1,100 IOPS."
+        "you gain 50% (20 to 80%) in 4K, 1,650 instead of 1,100 IOPS."
     );
-    let equal = WhatIf { other: "d@p:sata".to_owned(), ..build_whatif(vec![same]) };
+    let mut identical = same.clone();
+    identical.change = RatioEstimate::Identical;
+    let equal = WhatIf { other: "d@p:sata".to_owned(), ..build_whatif(vec![identical]) };
     assert!(answer(&equal).ends_with("both are the same system with the same values."));
-    let changed = WhatIf { changed: vec!["x".to_owned()], ..equal };
+    let changed = WhatIf { changed: vec!["x".to_owned()], ..build_whatif(vec![same]) };
     assert!(answer(&changed).ends_with("no test gains or loses as much as 0.5%."));
 }
 
@@ -121,37 +146,38 @@ fn two_systems_are_named_by_their_difference() {
 }
 
 #[test]
-fn a_row_has_the_expected_figure_and_its_interval() {
-    let interval = |low_ratio| {
-        Some(PredictionInterval {
-            low_ratio,
-            high_ratio: 2.0,
-            widest: None,
-            percentiles: Vec::new(),
-        })
-    };
+fn a_row_has_the_change_with_the_interval_of_the_change() {
     let row = |test: &WhatIfTest, measured: bool| -> Vec<String> {
         cells(test, measured).into_iter().map(|cell| cell.text).collect()
     };
-    let carried = WhatIfTest { interval: interval(0.5), ..random(Some(1.1)) };
-    let wanted = ["4K", "1,100", "1,000", "1,650", "IOPS", "+50.0%", "825–3,300", "250", "125"];
-    assert_eq!(row(&carried, true), wanted);
-    let wide = WhatIfTest { interval: interval(0.1), ..random(None) };
-    let wanted = ["4K", ABSENT, "1,000", "1,500", "IOPS", "+50.0%", "150–3,000 !", "250", "125"];
-    assert_eq!(row(&wide, true), wanted);
-    let row = row(&test("a", 0.5, 3.0), false);
+    let change = "+20.0% to +80.0%";
+    let wanted = ["4K", "1,100", "1,000", "1,650", "IOPS", "+50.0%", change, "250", "125"];
+    assert_eq!(row(&random(Some(1.1)), true), wanted);
+    let wanted = ["4K", ABSENT, "1,000", "1,500", "IOPS", "+50.0%", change, "250", "125"];
+    assert_eq!(row(&random(None), true), wanted);
+    let unknown = RatioEstimate::Uncertain { ratio: 0.5, interval_80: None };
+    let row = row(&WhatIfTest { change: unknown, ..test("a", 0.5, 3.0) }, false);
     assert_eq!(row, ["a", "200", "100", "MB/s", "-50.0%", ABSENT, "100", "300"]);
+}
+
+#[test]
+fn the_interval_of_the_rate_is_stated_with_the_test() {
+    let interval = PredictionInterval {
+        low_ratio: 0.5,
+        high_ratio: 2.0,
+        widest: None,
+        percentiles: Vec::new(),
+    };
+    let one = WhatIfTest { interval: Some(interval), ..random(Some(1.1)) };
+    assert_eq!(expected_interval(&one).unwrap(), "The 80% interval of the rate is 825–3,300 IOPS.");
+    assert!(description(&one).contains("825–3,300 IOPS"));
 }
 
 #[test]
 fn a_test_is_reported_with_its_gain_and_both_limits() {
     let text = description(&test("a", 0.5, 1.0));
     let unknown = "Now: its hops are not known. Then: its hops are not known.";
-    assert_eq!(text, format!("a: you lose 50%. {unknown}"));
-    let gains = [1.004, 1.006, 0.994, f64::NAN].map(|factor| gain(&test("a", factor, 1.0)));
-    let neither = "you neither gain nor lose";
-    assert_eq!(gains, [neither, "you gain 1%", "you lose 1%", neither]);
-    assert_eq!([0.004, 0.006, -0.006].map(is_seen), [false, true, true]);
+    assert_eq!(text, format!("a: you lose 50% (49 to 51%). {unknown}"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FigureMetric;
+use super::{FigureMetric, RatioEstimate};
 
 /// Two runs, compared figure by figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,25 +45,7 @@ pub struct ComparedFigure {
     pub a: f64,
     /// Value of the second run.
     pub b: f64,
-    /// The second value divided by the first.
-    pub ratio: f64,
-    /// Minimum and maximum of the ratio over the repeats; absent if a run has a single repeat.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ratio_range: Option<(f64, f64)>,
-    /// Whether the repeats show a difference.
-    pub verdict: ComparedVerdict,
-}
-
-/// The result of comparing the repeats of two runs for one figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ComparedVerdict {
-    /// The second value is higher in every pair of repeats.
-    Higher,
-    /// The second value is lower in every pair of repeats.
-    Lower,
-    /// The difference is not larger than the spread.
-    NoDifference,
-    /// A run has a single repeat.
-    SpreadUnknown,
+    /// The second value divided by the first, with its 80% interval and the verdict.
+    #[serde(flatten)]
+    pub ratio: RatioEstimate,
 }

@@ -7,6 +7,7 @@
 mod assumed;
 mod bounds;
 mod compared;
+mod comparison;
 mod converged;
 mod counters;
 mod credit_use;
@@ -50,7 +51,8 @@ mod warning;
 mod whatif;
 
 pub use assumed::AssumedLimit;
-pub use compared::{ComparedFigure, ComparedRun, ComparedRuns, ComparedVerdict};
+pub use compared::{ComparedFigure, ComparedRun, ComparedRuns};
+pub use comparison::{FigureUncertainty, RatioEstimate, RatioVerdict, SAME_WITHIN};
 pub use converged::ConvergedTest;
 pub use counters::{DatabaseCounter, DatabaseCounters};
 pub use credit_use::CreditUse;

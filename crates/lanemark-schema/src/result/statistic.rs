@@ -5,7 +5,8 @@
 mod interval;
 mod paired;
 
-pub use interval::{student, student_95};
+pub(super) use interval::SIDES_95;
+pub use interval::{SIDES_80, student, student_95};
 pub use paired::PairedRatio;
 
 use serde::{Deserialize, Serialize};

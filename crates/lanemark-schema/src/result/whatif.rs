@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AssumedLimit, CreditUse, HopId, PathLimit, PredictionInterval, TestResult};
+use super::{
+    AssumedLimit, CreditUse, HopId, PathLimit, PredictionInterval, RatioEstimate, TestResult,
+};
 
 /// Utilisation from which a hop is treated as the limit of a test.
 const FULL: f64 = 0.9;
@@ -40,6 +42,9 @@ pub struct WhatIfTest {
     /// The 80% interval of [`Self::expected`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<PredictionInterval>,
+    /// [`Self::expected`] divided by the throughput of the current system, which is measured if a measurement exists,
+    /// and modelled otherwise.
+    pub change: RatioEstimate,
     /// Measured divided by modelled throughput of the current system, as it applies to the other system. `None` if
     /// there is no measurement, or if the measurement does not contain information about the other system's limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,11 +155,10 @@ impl WhatIfTest {
         self.other.bytes_per_second / self.present.bytes_per_second
     }
 
-    /// Returns the change from the throughput of the current system to the expected throughput, as a share. The
-    /// throughput of the current system is measured if a measurement exists, and modelled otherwise.
-    pub fn change(&self) -> f64 {
-        let present = self.measured.as_ref().unwrap_or(&self.present);
-        self.expected() / present.bytes_per_second - 1.0
+    /// Returns the throughput of the current system in bytes a second: measured if a measurement exists, and modelled
+    /// otherwise.
+    pub fn present_bytes_per_second(&self) -> f64 {
+        self.measured.as_ref().unwrap_or(&self.present).bytes_per_second
     }
 
     /// Returns whether the same part of the path limits both systems.

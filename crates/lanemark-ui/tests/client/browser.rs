@@ -48,9 +48,9 @@ impl Browser {
             .spawn()
             .unwrap();
         let mut own = Self {
-            child,
             to: child.stdin.take().unwrap(),
             from: BufReader::new(child.stdout.take().unwrap()),
+            child,
             session: String::new(),
             number: 0,
             events: Vec::new(),

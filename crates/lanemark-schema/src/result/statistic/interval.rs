@@ -19,7 +19,9 @@ const MEAN_FROM: usize = 3;
 /// From this number of repeats, the ranks of the median's interval are computed from the normal distribution.
 const MANY: usize = 1000;
 /// Number of standard deviations on both sides of a normal distribution's mean that contain 95%.
-const NORMAL: f64 = 1.959_964;
+pub(in crate::result) const SIDES_95: f64 = 1.959_964;
+/// Number of standard deviations on both sides of a normal distribution's mean that contain 80%.
+pub const SIDES_80: f64 = 1.281_552;
 
 /// Returns the interval of the mean or median of `sorted` values, whose sample deviation is `deviation`.
 pub(super) fn interval(
@@ -80,7 +82,7 @@ fn depth(count: usize) -> Option<(usize, f64)> {
 
 /// Computes [`depth`] with the normal approximation of the binomial distribution, including its continuity correction.
 fn depth_of_many(count: usize) -> (usize, f64) {
-    let depth = (count as f64 + 1.0 - NORMAL * (count as f64).sqrt()) / 2.0;
+    let depth = (count as f64 + 1.0 - SIDES_95 * (count as f64).sqrt()) / 2.0;
     (depth as usize, depth.fract())
 }
 
@@ -99,7 +101,7 @@ pub fn student_95(freedom: usize) -> f64 {
     if let Some(known) = FEW.get(freedom.wrapping_sub(1)) {
         return *known;
     }
-    student(NORMAL, freedom)
+    student(SIDES_95, freedom)
 }
 
 /// Returns the number of standard errors that covers as much with `freedom` degrees of freedom as `sides` standard
@@ -236,9 +238,9 @@ mod tests {
             (1.281_551_6, 6, 1.439_756, 8e-5),
             (1.281_551_6, 10, 1.372_184, 1e-5),
             (1.281_551_6, 20, 1.325_341, 1.5e-6),
-            (NORMAL, 6, 2.446_912, 2e-3),
-            (NORMAL, 10, 2.228_139, 2.5e-4),
-            (NORMAL, 20, 2.085_963, 2e-5),
+            (SIDES_95, 6, 2.446_912, 2e-3),
+            (SIDES_95, 10, 2.228_139, 2.5e-4),
+            (SIDES_95, 20, 2.085_963, 2e-5),
         ] {
             let quantile = student(sides, freedom);
             assert!((quantile - exact).abs() < error, "{sides}, {freedom}: {quantile} for {exact}");
