@@ -2,7 +2,7 @@
 
 use lanemark_report::{Style, answer, results_answer, run_table, study_table, test_detail};
 use lanemark_schema::result::{
-    BlockDeviceKind, DeviceIdentity, InspectedDevice, Inspection, QueueLimits, RunResult,
+    BlockDeviceKind, DeviceIdentity, InspectedDevice, Inspection, RunResult,
     StudyAnswer, StudyClaim, StudyOutcome, SystemComparison, Target,
 };
 
