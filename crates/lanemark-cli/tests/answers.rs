@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use lanemark_schema::result::{ComparedRuns, ComparedVerdict, Sweep};
+use lanemark_schema::result::{ComparedRuns, RatioVerdict, Sweep};
 use lanemark_testbed::lanemark;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -261,8 +261,9 @@ fn figures_are_printed_as_json_and_read_back() {
     let compared = json(&["compare", "one.json", "other.json"]);
     let runs: ComparedRuns = serde_json::from_value(compared).unwrap();
     let reads = runs.figures.iter().find(|figure| figure.test == "SEQ1M Q8T1 read").unwrap();
-    assert!(reads.ratio > 3.0 && reads.b / reads.a == reads.ratio, "{reads:?}");
-    assert_eq!((reads.unit.as_str(), reads.verdict), ("MB/s", ComparedVerdict::Higher));
+    let ratio = reads.ratio.ratio();
+    assert!(ratio > 3.0 && reads.b / reads.a == ratio, "{reads:?}");
+    assert_eq!((reads.unit.as_str(), reads.ratio.verdict()), ("MB/s", RatioVerdict::Higher));
     let sweep =
         ["sweep", NVME, "--workload", TEST, "--duration", "5ms", "--axis", "queue_depth=1,2"];
     let swept = json(&sweep);

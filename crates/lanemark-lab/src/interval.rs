@@ -7,7 +7,7 @@
 //! that the library does not contain (`docs/model/intervals.md`).
 
 use lanemark_schema::result::{
-    ParameterOverride, PercentileInterval, PredictionInterval, RunResult, TestResult,
+    ParameterOverride, PercentileInterval, PredictionInterval, RunResult, SIDES_80, TestResult,
 };
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::workload::{LoadKind, Test, Workload};
@@ -396,7 +396,7 @@ impl IntervalDraws {
         known: TransferredEvidence,
     ) -> Option<PredictionInterval> {
         let left_out = if known.is_full { FULL_LEFT_OUT } else { OWN_LEFT_OUT };
-        let left_out = left_out.ln().hypot(SIDES * known.chance).exp();
+        let left_out = left_out.ln().hypot(SIDES_80 * known.chance).exp();
         if ratio {
             return self.paired_interval(test, left_out);
         }
@@ -449,15 +449,12 @@ fn normal(rng: &mut Rng) -> f64 {
 /// The factor for a drive or link that is the limit on both systems. The factor covers 80% of 42 published pairs. Each
 /// pair is two measurements of one drive model, at its limit, in two machines (`docs/model/what-if.md`).
 pub(crate) const FULL_LEFT_OUT: f64 = 1.034;
-/// The factor for the ratio of two queue depths, which covers 80% of the pairs of published measurements that differ only
-/// in their depth (`docs/model/what-if.md`).
+/// The factor for the ratio of two queue depths (`docs/model/what-if.md`).
 pub(crate) const OF_DEPTH_LEFT_OUT: f64 = 1.22;
-/// The number of standard deviations on both sides of a normal distribution's mean that contain 80%.
-pub(crate) const SIDES: f64 = 1.2816;
 
 /// Returns the factor by which a measured figure may exceed the link formulas of `system`, at 80%.
 pub(crate) fn above_formulas(system: &SystemSpec, known: TransferredEvidence) -> f64 {
-    formula_margin(system) * (SIDES * known.chance).exp()
+    formula_margin(system) * (SIDES_80 * known.chance).exp()
 }
 
 #[cfg(test)]
@@ -503,7 +500,7 @@ mod tests {
         for (is_full, left_out) in [(false, OWN_LEFT_OUT), (true, FULL_LEFT_OUT)] {
             let known = TransferredEvidence { chance: 0.2, is_full };
             let ratio = draws.carried_interval(0, true, known).unwrap();
-            let expected = left_out.ln().hypot(SIDES * 0.2);
+            let expected = left_out.ln().hypot(SIDES_80 * 0.2);
             assert!((ratio.high_ratio.ln() / expected - 1.0).abs() < 1e-9, "{ratio:?}");
             assert!((ratio.low_ratio.ln() / -expected - 1.0).abs() < 1e-9, "{ratio:?}");
         }

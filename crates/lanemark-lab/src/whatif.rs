@@ -174,10 +174,9 @@ impl Lab {
                 let relative = if test.measured.is_some() {
                     test.interval.clone()
                 } else {
-                    let is_rated = present.system.is_rated || other_system.is_rated;
-                    draws.and_then(|draws| {
-                        draws.paired_interval(place, omitted_effects(one, two, &test, is_rated))
-                    })
+                    let systems = [&present.system, other_system];
+                    let left_out = omitted_effects([one, two], &test, systems);
+                    draws.and_then(|draws| draws.paired_interval(place, left_out))
                 };
                 test.change = RatioEstimate::Uncertain {
                     ratio,
@@ -223,17 +222,23 @@ impl Lab {
 
 /// Returns the factor for the effects that the model omits in the ratio of two predictions.
 fn omitted_effects(
-    one: &TestResult,
-    two: &TestResult,
+    [one, two]: [&TestResult; 2],
     figures: &WhatIfTest,
-    is_rated: bool,
+    systems: [&System; 2],
 ) -> f64 {
-    let is_of_link = |limit: Option<PathSection>| limit == Some(PathSection::Link);
-    if is_of_link(figures.present.limit) && is_of_link(figures.other.limit) && !is_rated {
+    let [present, other] = systems;
+    let is_same_drive = present.target.drive == other.target.drive;
+    let is_rated = systems.iter().any(|system| system.is_rated);
+    let depth = |result: &TestResult| result.test.requests().map(|requests| requests.queue_depth);
+    let is_full = match (figures.present.limit, figures.other.limit) {
+        (Some(PathSection::Drive), Some(PathSection::Drive)) => is_same_drive,
+        // Some rated drives do not fill the link that their ratings fill.
+        (Some(PathSection::Link), Some(PathSection::Link)) => !is_rated,
+        _ => false,
+    };
+    if is_full {
         interval::FULL_LEFT_OUT
-    } else if one.test.requests().map(|requests| requests.queue_depth)
-        != two.test.requests().map(|requests| requests.queue_depth)
-    {
+    } else if depth(one) != depth(two) {
         interval::OF_DEPTH_LEFT_OUT
     } else {
         interval::OWN_LEFT_OUT

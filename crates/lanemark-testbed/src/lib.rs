@@ -38,12 +38,26 @@ pub fn not_on_this_machine(what: &str) {
     eprintln!("skipped: {what}");
 }
 
+/// Maximum share of the processors that other programs may use while a test compares times.
+const LOAD_MAX: f64 = 0.1;
+
+/// Fails a test whose comparison of times disagrees, as `what` states. The test is [`not_on_this_machine`] instead if
+/// other programs use the processors now, because they can delay either side.
+///
+/// # Panics
+/// Panics if the processors are free.
+pub fn times_disagree(what: &str) {
+    let load = other_load();
+    assert!(load > LOAD_MAX, "{what}");
+    not_on_this_machine(&format!("{load:.2} of the processors are in use: {what}"));
+}
+
 /// Returns the share of the processors that other programs use, which is measured for half a second while the caller
-/// waits. A test that compares times is [`not_on_this_machine`] if this share is large.
+/// waits.
 ///
 /// # Panics
 /// Panics if the kernel does not report the times of the processors.
-pub fn other_load() -> f64 {
+fn other_load() -> f64 {
     let times = || -> Vec<f64> {
         let text = std::fs::read_to_string("/proc/stat").expect("times of the processors");
         let all =

@@ -10,6 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use lanemark_oltp::managed;
@@ -20,6 +21,9 @@ use tempfile::TempDir;
 use super::mounted::{DISKS, start};
 use super::soak::end;
 use super::{count, folder};
+
+/// Maximum time to wait for the commits before a power cut.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const ARGUMENTS: [&str; 5] = ["--data", "disk", "--size", "1GiB", "--attach"];
 /// Number of sessions that commit rows concurrently.
@@ -106,7 +110,7 @@ impl Programs {
 }
 
 /// Commits rows until the session ends, and returns the number of the last acknowledged row.
-fn commit(mut psql: Command, session: usize, from: u64) -> u64 {
+fn commit(mut psql: Command, session: usize, from: u64, all: &AtomicU64) -> u64 {
     psql.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = psql.spawn().unwrap();
     let mut statements = child.stdin.take().unwrap();
@@ -126,6 +130,7 @@ fn commit(mut psql: Command, session: usize, from: u64) -> u64 {
             break;
         }
         last = next;
+        all.fetch_add(1, Ordering::Relaxed);
     }
     let _ = child.kill();
     let _ = child.wait();
@@ -187,16 +192,22 @@ fn postgresql_has_every_committed_row_after_power_cuts() {
         let mark = fs::read_to_string(data.join("postmaster.pid")).unwrap();
         let segment = mark.lines().nth(6).and_then(|line| line.split_whitespace().last());
         let segment = segment.unwrap().to_owned();
-        let moment = Duration::from_millis(50 + random.below(700));
+        // The power is cut after a number of commits instead of a time, so that a busy machine commits as many.
+        let enough = 12 + random.below(60);
+        let all = AtomicU64::new(0);
         std::thread::scope(|scope| {
             let sessions: Vec<_> = (0..SESSIONS)
                 .map(|session| {
                     let psql = programs.psql();
                     let from = committed[session];
-                    scope.spawn(move || commit(psql, session, from))
+                    let all = &all;
+                    scope.spawn(move || commit(psql, session, from, all))
                 })
                 .collect();
-            std::thread::sleep(moment);
+            let began = Instant::now();
+            while all.load(Ordering::Relaxed) < enough && began.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             assert!(server.control(&["power-cut", "600s"]).status.success());
             std::thread::sleep(Duration::from_millis(20));
             let folder = server.kill();

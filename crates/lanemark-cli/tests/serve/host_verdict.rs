@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use lanemark_schema::result::RunResult;
-use lanemark_testbed::{not_on_this_machine, other_load, skipped};
+use lanemark_testbed::{skipped, times_disagree};
 
 use super::{Server, command, folder, stderr};
 
@@ -24,8 +24,6 @@ const DEPTHS: [u32; 4] = [1, 4, 32, 128];
 const BOUND: f64 = 0.1;
 /// Number of attempts for each row, because other programs take processor time from the server.
 const ATTEMPTS: u32 = 3;
-/// Maximum share of the processors that other programs may use when the rates disagree.
-const LOAD_MAX: f64 = 0.1;
 
 /// Returns a workload file with one test of random reads per depth.
 fn workload(milliseconds: u32, repeats: u32) -> String {
@@ -106,12 +104,7 @@ fn a_simulation_with_the_measured_host_agrees_with_a_measurement_at_every_depth(
         if attempts.len() < ATTEMPTS as usize {
             return;
         }
-        // A disagreement counts only if the server had the processors to itself.
-        let load = other_load();
-        if load > LOAD_MAX && !is_long {
-            return not_on_this_machine(&format!("{load:.2} of the processors are in use"));
-        }
-        panic!("{system} {awake:?}: {attempts:?}");
+        times_disagree(&format!("{system} {awake:?}: {attempts:?}"));
     };
     if !is_long {
         return check(SYSTEMS[0], &[]);

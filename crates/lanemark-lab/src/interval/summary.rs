@@ -56,13 +56,12 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use lanemark_schema::result::SIDES_80;
     use lanemark_schema::rng::{Rng, StreamKey};
 
     use super::*;
 
     const DRAWS: usize = 32;
-    /// The number of standard deviations on both sides of a normal distribution's mean that contain 80%.
-    const SIDES: f64 = 1.2816;
 
     /// A predicted rate that depends on two uncertain values and on unmodelled effects.
     struct SyntheticRate {
@@ -100,7 +99,7 @@ mod tests {
     fn missed(count: usize, spread: [f64; 3]) -> [f64; 2] {
         const TRIALS: u32 = 6000;
         let mut world = SyntheticRate { rng: Rng::new(StreamKey::from_seed(count as u64)), spread };
-        let left_out = UnmodelledFactors::on_either_side((SIDES * spread[2]).exp());
+        let left_out = UnmodelledFactors::on_either_side((SIDES_80 * spread[2]).exp());
         let parameters = parameters();
         let mut missed = [0, 0];
         for _ in 0..TRIALS {

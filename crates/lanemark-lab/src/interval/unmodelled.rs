@@ -23,7 +23,7 @@ const FULL: f64 = 0.95;
 const LATER: f64 = 0.7;
 
 /// The factor of a drive whose file was written for that drive.
-pub(super) const OWN_LEFT_OUT: f64 = 1.15;
+pub(crate) const OWN_LEFT_OUT: f64 = 1.15;
 
 const OWN: UnmodelledFactors = UnmodelledFactors::on_either_side(OWN_LEFT_OUT);
 /// Factors of rated drives whose ratings fill their link. In measurements, some of these drives do not fill it.

@@ -10,10 +10,8 @@
 //! comes from the tests that the drive also limits on the current system. Without such tests there is no evidence, and
 //! the model is used without a correction.
 
-use lanemark_schema::result::{PathSection, student};
+use lanemark_schema::result::{PathSection, SIDES_80, student};
 use lanemark_schema::workload::{SyntheticRequests, Test};
-
-use crate::interval::SIDES;
 
 /// The bandwidths to try, in doublings. The widest bandwidth is effectively a plain mean. This bandwidth is first, so
 /// it is chosen if several are equally good.
@@ -62,7 +60,7 @@ pub(super) fn carried_deviation(
     let log = mean(&alike, own_deviation.test, bandwidth, None)?;
     // The mean and the choice of bandwidth each use one degree of freedom, and an estimate from few tests is uncertain.
     let freedom = alike.len() - 2;
-    let chance = (squares / freedom as f64).sqrt() * student(SIDES, freedom) / SIDES;
+    let chance = (squares / freedom as f64).sqrt() * student(SIDES_80, freedom) / SIDES_80;
     Some(CarriedDeviation { log, chance: Some(chance) })
 }
 
@@ -205,7 +203,7 @@ mod tests {
             for at in 0..tests.len() {
                 let mean_deviation =
                     carried_deviation(&all_seen, at, all_seen[at].as_ref().unwrap().limit).unwrap();
-                let reach = SIDES * mean_deviation.chance.unwrap();
+                let reach = SIDES_80 * mean_deviation.chance.unwrap();
                 let truth = common + 0.04 * normal();
                 below += f64::from(u8::from(truth < mean_deviation.log - reach));
                 above += f64::from(u8::from(truth > mean_deviation.log + reach));

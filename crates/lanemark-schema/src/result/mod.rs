@@ -94,7 +94,7 @@ pub use replay::ReplayCounts;
 pub use sensitivity::{ChangeGain, Sensitivity, SystemChange};
 pub use series::Series;
 pub use similar::ScaledRun;
-pub use statistic::{PairedRatio, Statistic, student, student_95};
+pub use statistic::{PairedRatio, SIDES_80, Statistic, student, student_95};
 pub use steady::SteadyState;
 pub use study::{
     BoundKind, FigureCheck, FigureMetric, FigureRole, Publication, PublishedFigure, StudyAnswer,
