@@ -7,7 +7,7 @@ use std::fs;
 
 use sha2::{Digest, Sha256};
 
-use super::{none, project};
+use super::{assert_empty, project};
 
 const COLUMNS: [&str; 28] = [
     "id",
@@ -276,7 +276,7 @@ fn reference(name: &str) -> String {
 #[test]
 fn every_published_measurement_can_be_read_and_belongs_to_a_half() {
     let text = reference("measurements.csv");
-    none(&measurement_faults(&text));
+    assert_empty(&measurement_faults(&text));
     let rows = Table::read("measurements.csv", &text, &COLUMNS).rows;
     assert!(rows.len() >= 600, "only {} measurements", rows.len());
     let mut halves: BTreeMap<Half, BTreeSet<&str>> = BTreeMap::new();
@@ -287,7 +287,7 @@ fn every_published_measurement_can_be_read_and_belongs_to_a_half() {
         assert!(halves[&half].len() >= 20, "{half:?} has {} models", halves[&half].len());
     }
     let measured = rows.iter().map(|row| row["drive"].as_str()).collect();
-    none(&rating_faults(&reference("measured-drives.csv"), &measured));
+    assert_empty(&rating_faults(&reference("measured-drives.csv"), &measured));
 }
 
 #[test]

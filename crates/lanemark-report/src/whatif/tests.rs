@@ -70,7 +70,7 @@ fn build_whatif(tests: Vec<WhatIfTest>) -> WhatIf {
 #[test]
 fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
     let answer_to = |tests: Vec<WhatIfTest>| {
-        let text = answer(&of(tests));
+        let text = answer(&build_whatif(tests));
         text.strip_prefix("d in m2 instead of sata: ").unwrap().to_owned()
     };
     let gain = test("a", 1.2, 1.0);

@@ -179,7 +179,7 @@ fn written(system: &SystemSpec, writes: &[(u64, u64)]) -> Vec<Duration> {
     seen.sort_by_key(|done| done.tag);
     assert_eq!((seen.len(), cached.outstanding()), (writes.len(), 0));
     assert!(seen.iter().all(|done| done.budget.total() == measure_duration(done)));
-    seen.iter().map(took).collect()
+    seen.iter().map(measure_duration).collect()
 }
 
 #[test]

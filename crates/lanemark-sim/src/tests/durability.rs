@@ -7,7 +7,7 @@ use crate::spec::submission::Submission;
 use crate::spec::*;
 use crate::tests::fault::with;
 use crate::tests::runs::{nvme, sata, small_drive, storage_at_rest};
-use crate::tests::volume::apart;
+use crate::tests::volume::build_volume;
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
@@ -49,8 +49,8 @@ proptest! {
         let (base, copies) = match volume {
             0 if over_sata => (sata(drive), 1),
             0 => (nvme(drive), 1),
-            1 => (apart(&drive, drives, stripe), 1),
-            _ => (apart(&drive, drives, VolumeSpec::Mirror), drives as u64),
+            1 => (build_volume(&drive, drives, stripe), 1),
+            _ => (build_volume(&drive, drives, VolumeSpec::Mirror), drives as u64),
         };
         let system = with(&base, &[&format!("power-cut at={cut_us}us boot=1ms")]);
         let mut storage = storage_at_rest(&system, Bytes::mebi(8).into());

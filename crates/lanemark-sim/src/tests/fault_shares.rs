@@ -6,7 +6,7 @@ use crate::simulator::Completion;
 use crate::spec::{PageTimes, SystemSpec, VolumeSpec, WriteCacheMode};
 use crate::tests::fault::{BLOCK, access, at, failed, latency, reads, submitted, timed, us, with};
 use crate::tests::runs::{nvme, run, sas, sata, simulate, small_drive, test, times};
-use crate::tests::volume::apart;
+use crate::tests::volume::build_volume;
 use lanemark_schema::result::{ErrorKind, FaultImpact, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -284,8 +284,8 @@ fn a_request_that_fails_is_not_counted_as_silent() {
 
 #[test]
 fn on_a_volume_silent_faults_are_drawn_for_the_part_of_each_drive() {
-    let stripe = apart(&small_drive(), 2, VolumeSpec::Stripe { chunk: Bytes::kibi(64) });
-    let mirror = apart(&small_drive(), 2, VolumeSpec::Mirror);
+    let stripe = build_volume(&small_drive(), 2, VolumeSpec::Stripe { chunk: Bytes::kibi(64) });
+    let mirror = build_volume(&small_drive(), 2, VolumeSpec::Mirror);
     let row = Bytes::kibi(128);
     // The last two values are the number of parts of a request on the faulty drives, and the probability for each part.
     for (system, block, read, fault, parts, probability) in [
@@ -313,8 +313,8 @@ fn on_a_volume_silent_faults_are_drawn_for_the_part_of_each_drive() {
 fn of_a_volume_one_drive_lies_about_its_own_data_only() {
     let drive = slow_media(WriteCacheMode::Volatile).attachments[0].drive.clone();
     // Each chunk is a block, so even blocks are on the first drive and odd blocks on the second.
-    let stripe = apart(&drive, 2, VolumeSpec::Stripe { chunk: BLOCK });
-    let mirror = apart(&drive, 2, VolumeSpec::Mirror);
+    let stripe = build_volume(&drive, 2, VolumeSpec::Stripe { chunk: BLOCK });
+    let mirror = build_volume(&drive, 2, VolumeSpec::Mirror);
     let lie = ["lying-flush drive=1"];
     for count in [1, 5] {
         let odd = (0..count).map(|index| 2 * index + 1);

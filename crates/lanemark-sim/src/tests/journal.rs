@@ -6,7 +6,7 @@ use crate::spec::{JournalSpec, SystemSpec, VolumeSpec};
 use crate::storage::Storage;
 use crate::storage::journal::Journal;
 use crate::tests::runs::{checked, nvme, run, sata, small_drive, storage_at_rest, test, unlimited};
-use crate::tests::volume::apart;
+use crate::tests::volume::build_volume;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern};
 
@@ -41,9 +41,11 @@ fn one_by_one(storage: &mut Storage, from: Instant, accesses: &[Access]) -> Vec<
 #[test]
 fn a_sync_is_the_writes_and_flushes_of_its_commit_one_after_the_other() {
     let data = write(Bytes::ZERO, Bytes::kibi(16));
-    for system in
-        [nvme(small_drive()), sata(small_drive()), apart(&unlimited(), 2, VolumeSpec::Mirror)]
-    {
+    for system in [
+        nvme(small_drive()),
+        sata(small_drive()),
+        build_volume(&unlimited(), 2, VolumeSpec::Mirror),
+    ] {
         let capacity = system.capacities()[0];
         let middle = Bytes(capacity.get() / 2 / 4096 * 4096);
         let by_hand = [

@@ -58,7 +58,7 @@ fn the_trajectory_of_every_way_never_changes() {
         .with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
     let drive = small_drive();
     let slower = DriveSpec { data_path_read: Some(BytesPerSecond(300_000_000)), ..small_drive() };
-    let striped = |volume| crate::tests::volume::apart(&drive, 2, volume);
+    let striped = |volume| crate::tests::volume::build_volume(&drive, 2, volume);
     let systems = [
         ("nvme", nvme(drive.clone())),
         ("sata", sata(drive.clone())),
