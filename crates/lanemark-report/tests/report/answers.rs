@@ -2,8 +2,8 @@
 
 use lanemark_report::{Style, answer, results_answer, run_table, study_table, test_detail};
 use lanemark_schema::result::{
-    BlockDeviceKind, DeviceIdentity, InspectedDevice, Inspection, RunResult,
-    StudyAnswer, StudyClaim, StudyOutcome, SystemComparison, Target,
+    BlockDeviceKind, DeviceIdentity, InspectedDevice, Inspection, RunResult, StudyAnswer,
+    StudyClaim, StudyOutcome, SystemComparison, Target,
 };
 
 use crate::fixture;

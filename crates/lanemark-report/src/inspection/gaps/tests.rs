@@ -1,8 +1,7 @@
 //! Tests of the gaps in an inspection as text.
 
 use lanemark_schema::result::{
-    BlockDeviceKind, DeviceIdentity, InspectedFinding, PataLink, PcieRate, SasLink,
-    SataLink,
+    BlockDeviceKind, DeviceIdentity, InspectedFinding, PataLink, PcieRate, SasLink, SataLink,
 };
 use lanemark_schema::units::BytesPerSecond;
 

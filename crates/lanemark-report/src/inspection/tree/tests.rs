@@ -1,8 +1,8 @@
 //! Tests of the tree of an inspection as text.
 
 use lanemark_schema::result::{
-    BlockDeviceKind, DeviceIdentity, InspectedHop, InspectedHopKind, InspectedLink,
-    InspectedPartition, PciFunctionKind, PcieLink, PcieRate, QueueLimits,
+    BlockDeviceKind, InspectedHop, InspectedHopKind, InspectedLink, InspectedPartition,
+    PciFunctionKind, PcieLink, PcieRate, QueueLimits,
 };
 use lanemark_schema::units::Bytes;
 
