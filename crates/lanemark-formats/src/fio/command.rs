@@ -147,7 +147,8 @@ pub fn command(words: &[String], file: &str) -> Result<FioCommandLine, FormatErr
 /// # Errors
 /// Returns an error if a quote is not closed.
 pub fn words(text: &str, file: &str) -> Result<Vec<String>, FormatError> {
-    let all = shlex::split(&text.replace("\r\n", "\n"))
+    // A continued line would otherwise begin with an empty word.
+    let all = shlex::split(&text.replace("\r\n", "\n").replace("\\\n", ""))
         .ok_or_else(|| FormatError::file(file, "a quote is not closed"))?;
     if all.len() > WORDS_MAX {
         return Err(FormatError::file(file, format!("more than {WORDS_MAX} words")));
