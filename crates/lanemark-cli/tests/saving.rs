@@ -30,6 +30,7 @@ impl User {
 
     fn lanemark(&self, arguments: &[&str]) -> Lanemark {
         let run = lanemark!(self.current.path(), arguments).env("HOME", self.home.path());
+        let run = run.without("LANEMARK_RESULTS");
         self.variables.iter().fold(run, |run, (name, value)| run.env(name, value))
     }
 }

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 /// The variables that would change what the command does or where it saves results.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 7] = [
     "LANEMARK_LIBRARY",
-    "LANEMARK_RESULTS",
     "COLUMNS",
     "NO_COLOR",
     "XDG_CACHE_HOME",
@@ -28,8 +27,8 @@ macro_rules! lanemark {
     };
 }
 
-/// A run of the command that has not begun. It does not read standard input, and does not use the user's settings. Its
-/// home is `home` in the folder in which it runs; in the project, it is `home-of-tests` next to the program.
+/// A run of the command that has not begun. It does not read standard input, and does not use the user's settings. It
+/// saves results in `results`. Its home is `home` in the folder in which it runs; in the project, it is `home-of-tests` next to the program.
 #[derive(Debug)]
 pub struct Lanemark(Command);
 
@@ -48,6 +47,7 @@ impl Lanemark {
             false => folder.join("home"),
         };
         command.current_dir(folder).env("HOME", home).stdin(Stdio::null());
+        command.env("LANEMARK_RESULTS", "results");
         Self(command)
     }
 
@@ -55,6 +55,13 @@ impl Lanemark {
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.0.env(name, value);
+        self
+    }
+
+    /// Removes a variable from the environment.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.0.env_remove(name);
         self
     }
 
