@@ -225,7 +225,7 @@ fn remains_of_a_killed_run_are_reported_by_the_next_run() {
     };
     let name = left[0].file_name().unwrap().to_str().unwrap();
     assert!(messages.contains("left by a run that was killed"), "{messages}");
-    assert!(messages.contains(&format!("rm disk/{name}")), "{messages}");
+    assert!(messages.contains(&format!("rm -- disk/{name}")), "{messages}");
     assert_eq!(output.status.code(), Some(0), "{messages}");
     assert!(left[0].exists(), "it is reported and not removed");
     let hidden = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with('.');

@@ -27,8 +27,9 @@ macro_rules! lanemark {
     };
 }
 
-/// A run of the command that has not begun. It does not read standard input, and does not use the user's settings. It
-/// saves results in `results`. Its home is `home` in the folder in which it runs; in the project, it is `home-of-tests` next to the program.
+/// A run of the command that has not begun. It does not read standard input, does not use the user's settings, and saves
+/// results in `results`. Its home is `home` in the folder in which it runs; in the project, it is `home-of-tests` next
+/// to the program.
 #[derive(Debug)]
 pub struct Lanemark(Command);
 
