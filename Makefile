@@ -160,7 +160,7 @@ validate:        ## compare predictions with published measurements (fifteen min
 	target/release/lanemark-validate published
 
 fit:             ## fit thirty randomly generated drives in one port and predict each in another (ten minutes on two free cores)
-	LANEMARK_FIT_DRIVES=30 cargo test --release --locked -p lanemark-predict --test round_trip -- --nocapture
+	LANEMARK_FIT_DRIVES=30 cargo test --release --locked -p lanemark-predict --test recovery fitted_drives -- --nocapture
 
 grids:           ## fit twenty drives to noisy grids on one path and predict each on another (half an hour on two free cores)
 	cargo build --release --locked -p lanemark-validation --bin lanemark-validate

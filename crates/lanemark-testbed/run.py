@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 
 ROOT = Path(__file__).parents[2]
 # The slowest programs, which start first so that the last programs end together.
-FIRST = ("readme", "disk", "book", "collection", "round_trip", "recovery", "lanemark_sim", "postgres", "golden")
+FIRST = ("readme", "disk", "book", "collection", "recovery", "lanemark_sim", "postgres", "golden")
 # The programs that compare measured times, which other programs would disturb.
 TIMED = ("served", "serve", "trial", "verdicts", "oltp_live", "oltp_throttled", "measuring", "beside_fio")
 # The programs whose outcome depends on the speed of the machine, each with the reason.

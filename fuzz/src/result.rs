@@ -11,7 +11,7 @@ pub(crate) fn read(bytes: &[u8]) {
     let style = Style { width: 80, colour: false };
     let _ = lanemark_report::run_table(&run, &style);
     let _ = lanemark_report::test_details(&run, &style);
-    let _ = lanemark_report::database_text(&run);
+    let _ = lanemark_report::database_text(&run, &style);
     let _ = lanemark_report::compare_table(("a", &run), ("b", &run), true, &style);
     let _ = lanemark_report::html(None, &[&run]);
     let written = serde_json::to_vec(&run).unwrap();

@@ -89,7 +89,7 @@ def hops_chart(result: Result) -> Any:
         MissingPackageError: If altair or pyarrow is not installed.
     """
     altair, data = _data(result.hops)
-    chart = altair.Chart(data).transform_filter("datum.repeat == 0").mark_bar()
+    chart = altair.Chart(data).transform_filter("datum.repeat == 1").mark_bar()
     return chart.encode(
         y=altair.Y("test:N", sort=None, title=None),
         x=altair.X("service_mean_us:Q", title="service, us per request"),

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lanemark_lab::LabError;
+use lanemark_lab::columns::RunTable;
 use lanemark_lab::results::{self, OutputFile};
 use lanemark_schema::result::{RunResult, Warning};
 
@@ -16,7 +17,7 @@ use crate::failure::Failure;
 use crate::messages::tell;
 use crate::outlets::{PAGE, SERIES};
 use crate::saving::{Destination, ResultSaver};
-use crate::{output, stop};
+use crate::{formats, output, stop};
 
 /// The function that formats a result for stdout.
 type ResultPrinter = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + Sync>;
@@ -93,7 +94,7 @@ impl ResultDelivery {
             Some(outlet) => Ok(outlet.write(&text())?),
             None => Ok(()),
         };
-        let series_written = write(series, &|| lanemark_report::series_csv(result));
+        let series_written = write(series, &|| formats::csv(&RunTable::Series.columns(result)));
         let page_written = write(page, &|| lanemark_report::html(None, &[result]));
         let printed = printer(result)
             .and_then(|text| if text.is_empty() { Ok(()) } else { output::print(&text) });

@@ -7,6 +7,7 @@ use lanemark_lab::columns::{Column, ColumnValues, RunTable};
 use lanemark_lab::json;
 use lanemark_lab::opened::OpenedWorkload;
 use lanemark_schema::result::RunResult;
+use lanemark_schema::text::{csv_text, shown};
 
 use crate::failure::Failure;
 use crate::messages::tell;
@@ -70,34 +71,25 @@ pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Optio
     }
 }
 
-/// Returns columns as CSV according to RFC 4180; an unknown value is empty.
+/// Returns columns as CSV, in which every row is one line; an unknown value is empty.
 pub(crate) fn csv(columns: &[Column]) -> String {
-    let quoted = |text: &str| {
-        if text.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", text.replace('"', "\"\""))
-        } else {
-            text.to_owned()
-        }
-    };
     let rows = columns.first().map_or(0, |column| match &column.values {
         ColumnValues::Whole(values) => values.len(),
         ColumnValues::Numbers(values) => values.len(),
         ColumnValues::Texts(values) => values.len(),
     });
-    let names: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
-    let mut text = names.join(",") + "\n";
-    for row in 0..rows {
-        let cell = |column: &Column| match &column.values {
-            ColumnValues::Whole(values) => values[row].to_string(),
-            ColumnValues::Numbers(values) => {
-                values[row].map_or(String::new(), |value| value.to_string())
-            }
-            ColumnValues::Texts(values) => values[row].as_deref().map_or(String::new(), quoted),
-        };
-        text += &columns.iter().map(cell).collect::<Vec<_>>().join(",");
-        text.push('\n');
-    }
-    text
+    let cell = |column: &Column, row: usize| match &column.values {
+        ColumnValues::Whole(values) => values[row].to_string(),
+        ColumnValues::Numbers(values) => {
+            values[row].map_or(String::new(), |value| value.to_string())
+        }
+        ColumnValues::Texts(values) => {
+            values[row].as_deref().map_or(String::new(), |text| shown(text).into_owned())
+        }
+    };
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    let row = |row: usize| columns.iter().map(|column| cell(column, row)).collect();
+    csv_text(std::iter::once(names).chain((0..rows).map(row)))
 }
 
 /// The sections that are printed below a table on request.
@@ -156,12 +148,11 @@ mod tests {
                 values: ColumnValues::Numbers(vec![Some(1.5), None, Some(2.0), Some(-0.25)]),
             },
         ];
-        let wanted =
-            "\"a, b\",count,rate\nx,7,1.5\n,-3,\n\"\"\"y\"\", z\",0,2\n\"p\nq\",12,-0.25\n";
+        let wanted = "\"a, b\",count,rate\nx,7,1.5\n,-3,\n\"\"\"y\"\", z\",0,2\np q,12,-0.25\n";
         assert_eq!(csv(&columns), wanted);
         assert_eq!(csv(&columns[1..]), "count,rate\n7,1.5\n-3,\n0,2\n12,-0.25\n");
-        assert_eq!(csv(&columns[2..]), "rate\n1.5\n\n2\n-0.25\n");
-        assert_eq!(csv(&[]), "\n");
+        // A reader would skip an empty line.
+        assert_eq!(csv(&columns[2..]), "rate\n1.5\n\"\"\n2\n-0.25\n");
     }
 
     #[test]

@@ -312,22 +312,9 @@ fn group(words: &str, option: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use lanemark_formats::fio::words as shell_words;
 
-    /// Splits a line as a shell does, to the extent that the examples need.
-    fn split(text: &str) -> Vec<String> {
-        let mut words = vec![String::new()];
-        let mut quoted = false;
-        for letter in text.chars() {
-            match letter {
-                '\'' => quoted = !quoted,
-                ' ' if !quoted => words.push(String::new()),
-                other => words.last_mut().unwrap().push(other),
-            }
-        }
-        words.retain(|word| !word.is_empty());
-        words
-    }
+    use super::*;
 
     #[test]
     fn every_example_is_understood() {
@@ -335,7 +322,8 @@ mod tests {
             let text = lines.join("\n").replace("\\\n", "");
             for line in text.lines().flat_map(|line| line.split(" && ")) {
                 let typed = line.split(" >").next().unwrap();
-                let understood = command().try_get_matches_from(split(typed));
+                let understood =
+                    command().try_get_matches_from(shell_words(typed, "example").unwrap());
                 assert!(understood.is_ok(), "{words}: {line}: {}", understood.unwrap_err());
             }
         }

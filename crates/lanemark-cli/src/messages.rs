@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
-use lanemark_schema::text::shown;
+use lanemark_schema::text::{shell_word, shown};
 
 /// Prints a line on stderr, formatted as by `format!`.
 macro_rules! tell {
@@ -21,20 +21,9 @@ pub(crate) fn tell_left_over(target: &Path) {
         let path = left.path.display();
         let size = left.size;
         tell!(
-            "note: {path} ({size}) was left by a run that was killed; to remove it, run: rm {}",
-            quoted(&left.path)
+            "note: {path} ({size}) was left by a run that was killed; to remove it, run: rm -- {}",
+            shell_word(&left.path.display().to_string())
         );
-    }
-}
-
-/// Returns a path quoted for a shell.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%".contains(letter);
-    if text.starts_with('-') || !text.chars().all(is_plain) {
-        format!("-- '{}'", text.replace('\'', r"'\''"))
-    } else {
-        text
     }
 }
 

@@ -226,7 +226,9 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<CommandOutcome, 
     if args.json {
         output::print_json(&result)?;
     } else {
-        output::print(&lanemark_report::database_text(&result).unwrap_or_default())?;
+        output::print(
+            &lanemark_report::database_text(&result, &output::style()).unwrap_or_default(),
+        )?;
     }
     saving.report(saved)?;
     Ok(ending)
@@ -344,19 +346,20 @@ fn compare_runs(args: &OltpCompareArgs) -> Result<CommandOutcome, Failure> {
         output::print_json(&ComparedDatabases { comparison, servers })?;
         return Ok(CommandOutcome::Done);
     }
-    let text = lanemark_report::database_compare_text(&from, &to).unwrap_or_default();
+    let style = output::style();
+    let text = lanemark_report::database_compare_text(&from, &to, &style).unwrap_or_default();
     output::print(text.trim_end())?;
     output::print("")?;
     let Some(saved) = saved else {
         let nothing = "The runs do not differ in tpm, so the number of servers is not calculated.";
-        output::print(lanemark_report::wrapped(nothing, 0).trim_end())?;
+        output::print(&lanemark_report::paragraph(nothing, &style))?;
         return Ok(CommandOutcome::Done);
     };
-    output::print(&lanemark_report::plan_text(&saved.plan, &[], &output::style()))?;
-    let least = format!("Based on the worst repeats of B: {}", saved.least.answer);
-    let most = format!("Based on the best repeats of B: {}", saved.greatest.answer);
-    let bounds = lanemark_report::wrapped(&least, 2) + &lanemark_report::wrapped(&most, 2);
-    output::print(bounds.trim_end())?;
+    output::print(&lanemark_report::plan_text(&saved.plan, &[], &style))?;
+    for (repeats, plan) in [("worst", &saved.least), ("best", &saved.greatest)] {
+        let bound = format!("Based on the {repeats} repeats of B: {}", plan.answer);
+        output::print(&lanemark_report::paragraph(&bound, &style))?;
+    }
     Ok(CommandOutcome::Done)
 }
 

@@ -287,6 +287,7 @@ fn deliver(
         output::print(&beside.json().to_string())?;
         return end(saved, drawn, csv);
     }
+    let style = output::style();
     output::print(&format!(
         "{} users on PostgreSQL, {} MiB buffer, {} warehouses of 1/{} size, time scale {}, {} turns of {} s",
         parts.users,
@@ -297,14 +298,14 @@ fn deliver(
         live_outcome.turns(),
         sizes.times.duration.as_secs()
     ))?;
-    output::print(&beside.text())?;
-    output::print(lanemark_report::wrapped(&remarks(live_outcome), 0).trim_end())?;
+    output::print(&beside.text(&style))?;
+    output::print(&lanemark_report::paragraph(&remarks(live_outcome), &style))?;
     if outcomes.predicted.is_some() {
         let first = &parts.sides[0].name;
         let remark = format!(
             "Predicted figures are simulated. Their workload is derived from {first}'s turns."
         );
-        output::print(lanemark_report::wrapped(&remark, 0).trim_end())?;
+        output::print(&lanemark_report::paragraph(&remark, &style))?;
     }
     let warnings = results.iter().flatten().flat_map(|result| &result.warnings);
     let busy = |warning: &&Warning| matches!(warning, Warning::OthersBusy { .. });

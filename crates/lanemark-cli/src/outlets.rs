@@ -15,7 +15,7 @@ pub(crate) const PLOT: FileKind =
     FileKind { mark: lanemark_report::PLOT_MARK, word: "drawing", option: "--out" };
 /// A series as CSV.
 pub(crate) const SERIES: FileKind =
-    FileKind { mark: lanemark_report::SERIES_CSV_HEADER, word: "series", option: "--series" };
+    FileKind { mark: "test,repeat,start_seconds,", word: "series", option: "--series" };
 /// A fitted drive.
 pub(crate) const DRIVE: FileKind =
     FileKind { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };

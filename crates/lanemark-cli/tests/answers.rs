@@ -2,10 +2,9 @@
 //! that does not need hardware takes one or two commands.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
 use lanemark_schema::result::{ComparedRuns, RatioVerdict, Sweep};
+use lanemark_testbed::lanemark;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -21,29 +20,15 @@ struct Task {
     figure: &'static str,
 }
 
-fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(arguments).current_dir(folder).env_clear().env("HOME", folder.join("home"));
-    command.stdin(Stdio::null()).output().unwrap()
-}
-
-#[track_caller]
-fn prints(folder: &Path, arguments: &[&str]) -> String {
-    let output = lanemark(folder, arguments);
-    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{arguments:?}: {messages}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
 /// Saves two short results, and copies the samples that replace a user's files.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     for (system, out) in [(SATA, "one.json"), (NVME, "other.json")] {
         let more = ["quick", "--duration", "20ms", "--no-interval", "--out", out];
-        prints(folder.path(), &[&["sim", system][..], &more].concat());
+        lanemark!(folder.path(), &[&["sim", system][..], &more].concat()).stdout();
     }
     for sample in ["fio-3.33-plus.json", "msr.csv"] {
-        prints(folder.path(), &["samples", "copy", sample]);
+        lanemark!(folder.path(), &["samples", "copy", sample]).stdout();
     }
     folder
 }
@@ -167,7 +152,7 @@ fn every_task_takes_two_commands_and_its_answer_is_the_first_line() {
         assert!(commands.len() <= 2, "{question}");
         let mut printed = String::new();
         for command in &commands {
-            printed = prints(folder.path(), command);
+            printed = lanemark!(folder.path(), command).stdout();
         }
         let first = printed.lines().next().unwrap_or_default();
         for party in parties {
@@ -216,7 +201,7 @@ fn other_commands_answer_first_too() {
         (&["plot", "one.json", "--out", "one.svg"], &["Samsung SSD 850 PRO 1TB", " MB/s"]),
         (&["study", "sata-vs-nvme-datasheets", "--no-interval"], &["950 PRO", "850 PRO", " MB/s"]),
     ] {
-        let printed = prints(folder.path(), arguments);
+        let printed = lanemark!(folder.path(), arguments).stdout();
         let sentence = printed.split("\n\n").next().unwrap().replace('\n', " ");
         for part in parts {
             assert!(sentence.contains(part), "{arguments:?}: no {part} in: {sentence}");
@@ -245,8 +230,8 @@ fn evidence_is_printed_on_request_only() {
         ),
     ] {
         let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let brief = prints(folder.path(), arguments);
-        let full = prints(folder.path(), &[arguments, &[option]].concat());
+        let brief = lanemark!(folder.path(), arguments).stdout();
+        let full = lanemark!(folder.path(), &[arguments, &[option]].concat()).stdout();
         for part in evidence {
             let part = squeeze(part);
             assert!(!squeeze(&brief).contains(&part), "{arguments:?}: {part} in {brief}");
@@ -260,9 +245,9 @@ fn columns_that_say_nothing_are_not_printed() {
     let folder = folder();
     // Repeats of this simulation differ by less than the printed digits.
     let run = ["sim", SATA, TEST, "--duration", "20ms", "--repeats", "3", "--full"];
-    let printed = prints(folder.path(), &[&run[..], &["--out", "full.json"]].concat());
+    let printed = lanemark!(folder.path(), &[&run[..], &["--out", "full.json"]].concat()).stdout();
     assert!(!printed.contains("spread") && !printed.contains("±<0.1%"), "{printed}");
-    let compared = prints(folder.path(), &["compare", "full.json", "full.json"]);
+    let compared = lanemark!(folder.path(), &["compare", "full.json", "full.json"]).stdout();
     assert!(!compared.contains("from"), "{compared}");
 }
 
@@ -270,7 +255,8 @@ fn columns_that_say_nothing_are_not_printed() {
 fn figures_are_printed_as_json_and_read_back() {
     let folder = folder();
     let json = |arguments: &[&str]| -> Value {
-        serde_json::from_str(&prints(folder.path(), &[arguments, &["--json"]].concat())).unwrap()
+        serde_json::from_str(&lanemark!(folder.path(), &[arguments, &["--json"]].concat()).stdout())
+            .unwrap()
     };
     let compared = json(&["compare", "one.json", "other.json"]);
     let runs: ComparedRuns = serde_json::from_value(compared).unwrap();
@@ -322,7 +308,7 @@ fn the_page_of_a_study_begins_with_the_answer_of_the_command() {
     // The second study does not have a pair of systems whose ratios could be counted.
     for study in ["sata-vs-nvme-datasheets", "hard-disk", "sata-express"] {
         let arguments = ["study", study, "--no-interval", "--no-save", "--html", "page.html"];
-        let printed = prints(folder.path(), &arguments);
+        let printed = lanemark!(folder.path(), &arguments).stdout();
         let lines: Vec<&str> = printed.lines().take_while(|line| !line.is_empty()).collect();
         let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
         let (_, rest) = page.split_once("<div class=\"answer\"><p>").expect(study);
@@ -335,12 +321,12 @@ fn the_page_of_a_study_begins_with_the_answer_of_the_command() {
 #[test]
 fn a_study_whose_claims_fail_withholds_its_written_answer() {
     let folder = folder();
-    prints(folder.path(), &["samples", "copy", "sata-vs-nvme-datasheets.toml"]);
+    lanemark!(folder.path(), &["samples", "copy", "sata-vs-nvme-datasheets.toml"]).stdout();
     let path = folder.path().join("sata-vs-nvme-datasheets.toml");
     let text = fs::read_to_string(&path).unwrap();
     let study = ["study", "./sata-vs-nvme-datasheets.toml", "--no-interval"];
     fs::write(&path, text.replace("from  = 3.0", "from  = 3.5")).unwrap();
-    let printed = prints(folder.path(), &study);
+    let printed = lanemark!(folder.path(), &study).stdout();
     let words = printed.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains("! the written answer is not shown, because it claims that"),
@@ -361,7 +347,7 @@ fn a_study_whose_claims_fail_withholds_its_written_answer() {
     ] {
         assert!(text.contains(right), "{right}");
         fs::write(&path, text.replacen(right, wrong, 1)).unwrap();
-        let output = lanemark(folder.path(), &study);
+        let output = lanemark!(folder.path(), &study).output();
         let messages = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{wrong}: {messages}");
         assert!(messages.contains(says), "{wrong}: {messages}");

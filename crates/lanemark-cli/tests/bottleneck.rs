@@ -1,26 +1,12 @@
 //! Tests of `--bottleneck` on the command line: off by default, the same gains in every run, shown in every view. Saved
 //! results contain the identities of their hops.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use lanemark_schema::result::{HopId, RunResult, SystemChange};
+use lanemark_testbed::lanemark;
 use serde_json::Value;
 
 /// A saved simulation with its bottleneck.
 const SAVED: &str = include_str!("saved/simulated.json");
-
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-fn lanemark(arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    let output = command.args(arguments).current_dir(project()).output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {errors}");
-    String::from_utf8(output.stdout).unwrap()
-}
 
 #[test]
 fn long_reads_over_sata_are_reported_as_bound_by_the_link() {
@@ -36,12 +22,12 @@ fn long_reads_over_sata_are_reported_as_bound_by_the_link() {
         "--out",
         out,
     ];
-    let plain = lanemark(&run);
+    let plain = lanemark!(&run).stdout();
     assert!(
         !plain.contains("twice as fast") && plain.contains("SATA 6 Gb/s: 100% busy"),
         "{plain}"
     );
-    let output = lanemark(&[&run as &[&str], &["--bottleneck", "--html", page]].concat());
+    let output = lanemark!(&[&run as &[&str], &["--bottleneck", "--html", page]].concat()).stdout();
     let unwrapped = output.replace('\n', " ");
     let sentence = "SATA 6 Gb/s, 100% busy: a link twice as fast would change the throughput by +100%; twice the queue depth +0%";
     assert!(unwrapped.contains(sentence), "{output}");
@@ -49,7 +35,7 @@ fn long_reads_over_sata_are_reported_as_bound_by_the_link() {
     // The saved bottleneck equals the result of a later computation on any number of cores.
     let gains = |text: &str| serde_json::from_str::<Value>(text).unwrap()["tests"].clone();
     let saved = std::fs::read_to_string(out).unwrap();
-    let again = lanemark(&[&run as &[&str], &["--bottleneck", "--json"]].concat());
+    let again = lanemark!(&[&run as &[&str], &["--bottleneck", "--json"]].concat()).stdout();
     assert_eq!(gains(&saved), gains(&again));
     let first = gains(&again)[0]["sensitivity"].clone();
     let bottleneck = first["bottleneck"].as_u64().unwrap() as usize;
@@ -63,7 +49,7 @@ fn a_study_shows_the_bottleneck_of_each_cell() {
     let out = folder.path().join("study.json");
     let study = "studies/sata-vs-nvme-crystaldiskmark.toml";
     let run = ["study", study, "--bottleneck", "--out", out.to_str().unwrap()];
-    let text = lanemark(&run);
+    let text = lanemark!(&run).stdout();
     let from = text.find("Bottlenecks: ").unwrap_or_else(|| panic!("{text}"));
     let rows = text[from..].lines().filter(|line| line.ends_with('%')).count();
     assert_eq!(rows, 16, "{}", &text[from..]);
@@ -109,7 +95,7 @@ fn a_saved_result_is_drawn() {
     let saved = "crates/lanemark-cli/tests/saved/simulated.json";
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
-    lanemark(&["report", saved, "--html", page.to_str().unwrap()]);
+    lanemark!(&["report", saved, "--html", page.to_str().unwrap()]).stdout();
     let html = std::fs::read_to_string(page).unwrap();
     assert!(html.contains(
         "SATA 6 Gb/s, 100% busy: a link twice as fast would change the throughput by +100%"

@@ -1,10 +1,10 @@
 //! The commands as a user sees them: exit codes, output on stdout and stderr, and the files that they create.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use lanemark_testbed::{lanemark, project, stderr};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -12,49 +12,13 @@ const STUDY: &str = "studies/sata-vs-nvme-crystaldiskmark.toml";
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
 /// A folder for results on the disk of the checkout, where direct I/O works.
 fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(arguments).current_dir(project()).env_remove("LANEMARK_LIBRARY");
-    command
-}
-
-fn lanemark(arguments: &[&str]) -> Output {
-    command(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
 fn stdout(output: &Output) -> &str {
     std::str::from_utf8(&output.stdout).unwrap()
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
-}
-
-/// Runs a command and returns stdout; stderr must be empty.
-#[track_caller]
-fn succeeds(arguments: &[&str]) -> String {
-    let output = lanemark(arguments);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
-    stdout(&output).to_owned()
-}
-
-/// Runs a command and returns stderr, which must end with a hint. Stdout must be empty.
-#[track_caller]
-fn fails(arguments: &[&str], code: i32) -> String {
-    let output = lanemark(arguments);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
-    assert_eq!(stdout(&output), "", "data on stdout of a failed command");
-    assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
-    stderr(&output).to_owned()
 }
 
 /// Returns the JSON without the times and the command in its provenance.
@@ -81,7 +45,7 @@ fn strip(value: &mut Value) {
 fn the_study_shows_sixteen_cells_and_calibrates_at_most_six() {
     let folder = folder();
     let out = folder.path().join("study.json");
-    let text = succeeds(&["study", STUDY, "--json", "--out", out.to_str().unwrap()]);
+    let text = lanemark!(&["study", STUDY, "--json", "--out", out.to_str().unwrap()]).stdout();
     let outcome: Value = serde_json::from_str(&text).unwrap();
     let figures = outcome["figures"].as_array().unwrap();
     assert_eq!(figures.len(), 16);
@@ -98,7 +62,7 @@ fn the_study_shows_sixteen_cells_and_calibrates_at_most_six() {
         predicted.map(|figure| figure["error"].as_f64().unwrap().abs()).collect();
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     assert!((0.085..0.098).contains(&mean), "mean absolute error of the predicted cells: {mean}");
-    let table = succeeds(&["study", STUDY, "--out", out.to_str().unwrap()]);
+    let table = lanemark!(&["study", STUDY, "--out", out.to_str().unwrap()]).stdout();
     for word in ["predicted", "calibrated", "The NVMe 950 PRO reads", "absolute error: median"] {
         assert!(table.contains(word), "no `{word}` in\n{table}");
     }
@@ -117,7 +81,7 @@ fn the_studies_of_paths_have_their_stated_results() {
         ("sata-ip", 54, 0.005, 0.015),
     ] {
         let file = format!("studies/{study}.toml");
-        let text = succeeds(&["study", &file, "--json", "--out", out.to_str().unwrap()]);
+        let text = lanemark!(&["study", &file, "--json", "--out", out.to_str().unwrap()]).stdout();
         let outcome: Value = serde_json::from_str(&text).unwrap();
         let checks = outcome["figures"].as_array().unwrap();
         assert_eq!(checks.len(), figures, "{study}");
@@ -152,7 +116,7 @@ fn one_seed_gives_one_result_and_another_differs_within_the_spread() {
             "--out",
             out.to_str().unwrap(),
         ];
-        succeeds(&arguments)
+        lanemark!(&arguments).stdout()
     };
     let first = run("1");
     let again = run("1");
@@ -178,12 +142,12 @@ fn one_seed_gives_one_result_and_another_differs_within_the_spread() {
 fn a_simulated_test_reports_its_time_budget() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    let text = succeeds(&["sim", SATA, "crystaldiskmark-5:4k-read", "--out", out]);
+    let text = lanemark!(&["sim", SATA, "crystaldiskmark-5:4k-read", "--out", out]).stdout();
     for word in ["SATA 6 Gb/s", "AHCI", "DMI 3.0", "mean latency", "is in flash dies"] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
     }
     assert_eq!(fs::read_dir(out).unwrap().count(), 1, "one result is saved");
-    let text = succeeds(&["sim", SATA, "crystaldiskmark-5:4k-qd32-read", "--out", out]);
+    let text = lanemark!(&["sim", SATA, "crystaldiskmark-5:4k-qd32-read", "--out", out]).stdout();
     assert!(text.contains("front end: 100% busy"), "{text}");
 }
 
@@ -194,16 +158,17 @@ fn a_path_is_shown_with_its_ceilings_and_drawn() {
     let drawing = svg.to_str().unwrap();
     let system = "crucial-c300-256gb@intel-x58:card-in-ich-x1";
     let text =
-        succeeds(&["path", system, "iometer-2mb-4k-qd3:2mb-sequential-read", "--svg", drawing]);
+        lanemark!(&["path", system, "iometer-2mb-4k-qd3:2mb-sequential-read", "--svg", drawing])
+            .stdout();
     assert!(text.contains("The bottleneck is Marvell, PCIe 1.0 x1"), "{text}");
     assert!(text.contains("ICH10") && text.contains("port card-in-x16"), "{text}");
     assert!(fs::read_to_string(&svg).unwrap().starts_with("<svg"));
-    succeeds(&["path", system, "--svg", drawing]);
-    let message = fails(&["path", system, "crystaldiskmark-5"], 2);
+    lanemark!(&["path", system, "--svg", drawing]).stdout();
+    let message = lanemark!(&["path", system, "crystaldiskmark-5"]).fails_with(2);
     assert!(message.contains("has several tests") && message.contains("seq-read"), "{message}");
     let notes = folder.path().join("notes.svg");
     fs::write(&notes, "<svg>mine</svg>").unwrap();
-    fails(&["path", system, "--svg", notes.to_str().unwrap()], 3);
+    lanemark!(&["path", system, "--svg", notes.to_str().unwrap()]).fails_with(3);
 }
 
 #[test]
@@ -214,7 +179,7 @@ fn a_narrow_or_mistrained_link_is_the_bottleneck_by_name() {
         let mut arguments = vec!["sim", system, "iometer-128k-qd32:128kb-sequential-read"];
         arguments.extend(["--json", "--out", out]);
         arguments.extend(set);
-        let result: Value = serde_json::from_str(&succeeds(&arguments)).unwrap();
+        let result: Value = serde_json::from_str(&lanemark!(&arguments).stdout()).unwrap();
         result["tests"][0]["samples"][0]["path"]["busiest"].as_str().unwrap().to_owned()
     };
     let x1 = "crucial-c300-256gb@intel-x58:card-in-ich-x1";
@@ -238,7 +203,7 @@ fn a_setting_on_the_command_line_moves_the_model() {
     let rate = |set: &[&str]| {
         let mut arguments = vec!["sim", NVME, "crystaldiskmark-5:4k-read", "--json", "--out", out];
         arguments.extend(set);
-        let result: Value = serde_json::from_str(&succeeds(&arguments)).unwrap();
+        let result: Value = serde_json::from_str(&lanemark!(&arguments).stdout()).unwrap();
         result["tests"][0]["throughput_bytes_per_second"]["value"].as_f64().unwrap()
     };
     assert!(rate(&["--set", "drive.flash.read=100 us"]) < 0.8 * rate(&[]));
@@ -267,7 +232,7 @@ fn wrong_input_is_reported_and_exits_with_2() {
         if arguments[0] != "compare" {
             arguments.extend(["--out", out]);
         }
-        let message = fails(&arguments, 2);
+        let message = lanemark!(&arguments).fails_with(2);
         assert!(message.contains(expected), "{arguments:?} said: {message}");
     }
 }
@@ -277,7 +242,7 @@ fn measuring_makes_a_file_and_removes_it_and_keeps_the_result() {
     let folder = folder();
     let target = folder.path().join("bench.dat");
     let out = folder.path().join("bench.json");
-    let text = succeeds(&[
+    let text = lanemark!(&[
         "bench",
         target.to_str().unwrap(),
         "--size",
@@ -289,7 +254,8 @@ fn measuring_makes_a_file_and_removes_it_and_keeps_the_result() {
         "--json",
         "--out",
         out.to_str().unwrap(),
-    ]);
+    ])
+    .stdout();
     assert!(!target.exists(), "the target must be gone");
     let result: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(result["tests"].as_array().unwrap().len(), 8);
@@ -297,12 +263,12 @@ fn measuring_makes_a_file_and_removes_it_and_keeps_the_result() {
     let saved = fs::read_to_string(&out).unwrap();
     assert_eq!(without_times(&saved), without_times(&text));
     let name = out.to_str().unwrap();
-    let table = succeeds(&["compare", name, name]);
+    let table = lanemark!(&["compare", name, name]).stdout();
     assert!(table.contains("SEQ1M Q8T1 read") && table.contains("1.00"), "{table}");
     let page = folder.path().join("page.html");
-    succeeds(&["report", name, "--html", page.to_str().unwrap()]);
+    lanemark!(&["report", name, "--html", page.to_str().unwrap()]).stdout();
     assert!(fs::read_to_string(&page).unwrap().contains("SEQ1M Q8T1 read"));
-    succeeds(&["report", name, "--html", page.to_str().unwrap()]);
+    lanemark!(&["report", name, "--html", page.to_str().unwrap()]).stdout();
 }
 
 #[test]
@@ -312,20 +278,22 @@ fn a_file_of_the_users_is_refused_and_stays_unchanged() {
     fs::write(&file, "three years of work").unwrap();
     let path = file.to_str().unwrap();
     let out = folder.path().to_str().unwrap();
-    let message = fails(&["bench", path, "--size", "1MiB", "--out", out], 3);
+    let message = lanemark!(&["bench", path, "--size", "1MiB", "--out", out]).fails_with(3);
     assert!(message.contains("--overwrite"), "{message}");
-    fails(&["bench", path, "--size", "1MiB", "--overwrite", "README.md", "--out", out], 3);
+    lanemark!(&["bench", path, "--size", "1MiB", "--overwrite", "README.md", "--out", out])
+        .fails_with(3);
     // Neither a result nor a page overwrites this file.
     let json = folder.path().join("thesis.json");
     fs::write(&json, "{}").unwrap();
-    fails(&["sim", NVME, "crystaldiskmark-5:4k-read", "--out", json.to_str().unwrap()], 3);
+    lanemark!(&["sim", NVME, "crystaldiskmark-5:4k-read", "--out", json.to_str().unwrap()])
+        .fails_with(3);
     // The file is not overwritten, even though it mentions Lanemark.
     let notes = folder.path().join("notes.html");
     fs::write(&notes, "<!DOCTYPE html>my notes on Lanemark").unwrap();
     let result = folder.path().join("run.json");
     let result = result.to_str().unwrap();
-    succeeds(&["sim", NVME, "crystaldiskmark-5:4k-read", "--out", result]);
-    fails(&["report", result, "--html", notes.to_str().unwrap()], 3);
+    lanemark!(&["sim", NVME, "crystaldiskmark-5:4k-read", "--out", result]).stdout();
+    lanemark!(&["report", result, "--html", notes.to_str().unwrap()]).fails_with(3);
     assert_eq!(fs::read_to_string(&notes).unwrap(), "<!DOCTYPE html>my notes on Lanemark");
     assert_eq!(fs::read_to_string(&file).unwrap(), "three years of work");
     assert_eq!(fs::read_to_string(&json).unwrap(), "{}");
@@ -334,11 +302,13 @@ fn a_file_of_the_users_is_refused_and_stays_unchanged() {
 #[test]
 fn an_unwritable_or_missing_folder_is_reported() {
     let message =
-        fails(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", "/proc/results"], 1);
+        lanemark!(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", "/proc/results"])
+            .fails_with(1);
     assert!(message.contains("/proc/results"), "{message}");
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    let message = fails(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", out], 2);
+    let message = lanemark!(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", out])
+        .fails_with(2);
     assert!(message.contains("/nonexistent"), "{message}");
 }
 
@@ -348,7 +318,7 @@ fn a_size_above_the_free_space_is_refused_before_anything_is_written() {
     let target = folder.path().join("bench.dat");
     let path = target.to_str().unwrap();
     let out = folder.path().to_str().unwrap();
-    let message = fails(&["bench", path, "--size", "900TiB", "--out", out], 2);
+    let message = lanemark!(&["bench", path, "--size", "900TiB", "--out", out]).fails_with(2);
     assert!(message.contains("free"), "{message}");
     assert!(!target.exists());
 }
@@ -370,7 +340,12 @@ fn ctrl_c_ends_a_measurement_with_its_results_so_far() {
         "--out",
         out.to_str().unwrap(),
     ];
-    let child = command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = lanemark!(&arguments)
+        .command()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     // The first test takes three seconds; its result is on disk as soon as it ends.
     let deadline = Instant::now() + Duration::from_secs(60);
     while !out.exists() {
@@ -389,7 +364,7 @@ fn ctrl_c_ends_a_measurement_with_its_results_so_far() {
 
 #[test]
 fn the_library_lists_every_name() {
-    let text = succeeds(&["library"]);
+    let text = lanemark!(&["library"]).stdout();
     for name in ["samsung-850-pro-1tb", "workstation-z170", "crystaldiskmark-8"] {
         assert!(text.contains(name), "{text}");
     }
@@ -398,7 +373,7 @@ fn the_library_lists_every_name() {
 #[test]
 fn the_built_in_library_needs_no_files() {
     let folder = folder();
-    let mut command = command(&["sim", NVME, "crystaldiskmark-5:seq-read"]);
+    let mut command = lanemark!(&["sim", NVME, "crystaldiskmark-5:seq-read"]).command();
     let output = command.current_dir(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(folder.path().join("results").is_dir());
@@ -432,7 +407,7 @@ fn a_day_of_random_writes_approaches_the_steady_state() {
     args.extend(["--interval", "1s", "--set", "drive.state.condition=purged"]);
     args.extend(["--series", &csv, "--html", &page, "--out", &out]);
     args.extend(SMALL);
-    let text = succeeds(&args).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = lanemark!(&args).stdout().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("Garbage collection moved nothing in the first"), "{text}");
     assert!(text.contains("requests a second are steady from"), "{text}");
     let rows = fs::read_to_string(&csv).unwrap();
@@ -454,7 +429,7 @@ fn a_day_of_random_writes_approaches_the_steady_state() {
         assert!(drawn.contains(text), "{text}");
     }
     // The page from the saved result is identical, and the saved result is unchanged.
-    succeeds(&["report", &out, "--html", &page]);
+    lanemark!(&["report", &out, "--html", &page]).stdout();
     assert_eq!(fs::read_to_string(&page).unwrap(), drawn);
 }
 
@@ -467,7 +442,7 @@ fn rounds_continue_until_they_are_steady() {
     args.extend(["--track", "throughput", "--set", "drive.state.condition=random"]);
     args.extend(["--out", &out]);
     args.extend(SMALL);
-    let text = succeeds(&args);
+    let text = lanemark!(&args).stdout();
     assert!(text.contains("Steady by SNIA's rule after round "), "{text}");
     let result: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
     let sample = &result["tests"][0]["samples"][0];
@@ -476,18 +451,22 @@ fn rounds_continue_until_they_are_steady() {
 
     // A round in which no request can complete is reported, and the run still has a result.
     *args.iter_mut().find(|arg| **arg == "4s").unwrap() = "1us";
-    let text = succeeds(&args);
+    let text = lanemark!(&args).stdout();
     assert!(text.contains("not steady after 25 rounds"), "{text}");
 
-    let message = fails(&["sim", QVO, "random-write-24h", "--steady", "0s", "--out", &out], 2);
+    let message =
+        lanemark!(&["sim", QVO, "random-write-24h", "--steady", "0s", "--out", &out]).fails_with(2);
     assert!(message.contains("--steady: test `4K random write`: round = 0"), "{message}");
-    fails(&["sim", QVO, "random-write-24h", "--steady", "1s", "--duration", "1s"], 2);
+    lanemark!(&["sim", QVO, "random-write-24h", "--steady", "1s", "--duration", "1s"])
+        .fails_with(2);
     // The error names only the wrong option.
-    let message = fails(&["sim", QVO, "random-write-24h", "--size", "1GB", "--duration", "0s"], 2);
+    let message = lanemark!(&["sim", QVO, "random-write-24h", "--size", "1GB", "--duration", "0s"])
+        .fails_with(2);
     assert!(message.contains("--duration: test") && !message.contains("--size"), "{message}");
     let notes = path("notes.csv");
     fs::write(&notes, "my,notes").unwrap();
-    let message = fails(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out], 3);
+    let message = lanemark!(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out])
+        .fails_with(3);
     assert!(message.contains("is not a Lanemark series"), "{message}");
     assert_eq!(fs::read_to_string(&notes).unwrap(), "my,notes");
 }
@@ -505,7 +484,7 @@ fn a_test_of_rounds_is_measured_until_it_is_steady() {
     words.extend(args.iter().map(|path| path.to_str().unwrap()));
     let out = folder.path().join("out");
     words.extend(["--out", out.to_str().unwrap()]);
-    let result: Value = serde_json::from_str(&succeeds(&words)).unwrap();
+    let result: Value = serde_json::from_str(&lanemark!(&words).stdout()).unwrap();
     let sample = &result["tests"][0]["samples"][0];
     let rounds = sample["steady"]["rounds"].as_array().unwrap().len();
     assert!((5..=25).contains(&rounds) && sample["complete"] == true, "{rounds} rounds");

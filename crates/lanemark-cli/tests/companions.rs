@@ -7,8 +7,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Output;
 use std::time::{Duration, Instant};
+
+use lanemark_testbed::{lanemark, stderr};
 
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 const THEIRS: &str = "an unrelated letter, not a file of this program";
@@ -76,15 +78,9 @@ const SIM: &[&str] = &[
     "result.json",
 ];
 
-fn start(folder: &Path, words: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(words).current_dir(folder).env_remove("LANEMARK_LIBRARY");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
 /// Runs a command to its end. A server is stopped after its start.
 fn run(folder: &Path, words: &[&str]) -> Output {
-    let mut child = start(folder, words);
+    let mut child = lanemark!(folder, words).start();
     if words == SERVE {
         let began = Instant::now();
         while !folder.join("control").exists()
@@ -93,7 +89,7 @@ fn run(folder: &Path, words: &[&str]) -> Output {
         {
             std::thread::sleep(Duration::from_millis(10));
         }
-        let _ = start(folder, &["serve-control", "control", "stop"]).wait_with_output();
+        let _ = lanemark!(folder, &["serve-control", "control", "stop"]).start().wait_with_output();
     }
     child.wait_with_output().unwrap()
 }
@@ -103,10 +99,6 @@ fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("image"), vec![3; 9_000]).unwrap();
     folder
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]

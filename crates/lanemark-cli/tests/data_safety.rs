@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use lanemark_testbed::lanemark;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -30,10 +31,7 @@ impl WorkFolder {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
-        command.env_remove("LANEMARK_LIBRARY");
-        command
+        lanemark!(self.0.path(), arguments).command()
     }
 
     /// Runs a command, which must end with this exit code within a few seconds, and returns stdout and stderr.

@@ -1,17 +1,8 @@
 //! `lanemark drive`: from a box to a prediction in two commands.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
-fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .output()
-        .unwrap()
-}
+use lanemark_testbed::lanemark;
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -39,7 +30,7 @@ const BOX: [&str; 16] = [
 #[test]
 fn a_drive_of_its_box_is_predicted_in_a_port() {
     let folder = tempfile::tempdir().unwrap();
-    let made = lanemark(folder.path(), &BOX);
+    let made = lanemark!(folder.path(), &BOX).output();
     assert!(made.status.success(), "{}", text(&made.stderr));
     let brief = text(&made.stdout);
     let first = brief.lines().next().unwrap();
@@ -50,10 +41,11 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
     assert!(brief.lines().count() < 12 && !brief.contains("assumed:"), "{brief}");
     // The evidence is in the file, and is printed on request.
     let file = fs::read_to_string(folder.path().join("maker-model-1tb.toml")).unwrap();
-    let printed =
-        text(&lanemark(folder.path(), &["drive", "show", "./maker-model-1tb.toml"]).stdout);
+    let printed = text(
+        &lanemark!(folder.path(), &["drive", "show", "./maker-model-1tb.toml"]).output().stdout,
+    );
     let explained = [&BOX[..], &["--explain", "--out", "again.toml"]].concat();
-    let explained = text(&lanemark(folder.path(), &explained).stdout);
+    let explained = text(&lanemark!(folder.path(), &explained).output().stdout);
     for part in [
         "drive.flash.read",
         "derived from 3400 MB/s of sequential reads",
@@ -64,7 +56,8 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
         assert!(file.contains(part) || part == "sequential reads", "{part}: {file}");
     }
     let system = "./maker-model-1tb.toml@data-sheet:pcie";
-    let run = lanemark(folder.path(), &["sim", system, "data-sheet:seq128k-q32t1-read", "--json"]);
+    let run = lanemark!(folder.path(), &["sim", system, "data-sheet:seq128k-q32t1-read", "--json"])
+        .output();
     assert!(run.status.success(), "{}", text(&run.stderr));
     let result: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
     let rate = result["tests"][0]["throughput_bytes_per_second"]["value"].as_f64().unwrap();
@@ -73,7 +66,7 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
     assert!(interval["low_ratio"].as_f64().unwrap() < 1.0, "{interval}");
     assert!(interval["high_ratio"].as_f64().unwrap() > 1.0, "{interval}");
     let plain = ["sim", system, "data-sheet:seq128k-q32t1-read", "--json", "--no-interval"];
-    let run = lanemark(folder.path(), &plain);
+    let run = lanemark!(folder.path(), &plain).output();
     let result: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
     assert!(result["tests"][0]["interval"].is_null());
 }
@@ -87,7 +80,7 @@ fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
         let mut arguments = BOX.to_vec();
         (arguments[2], arguments[10]) = (name, capacity);
         arguments.extend(more);
-        lanemark(folder.path(), &arguments)
+        lanemark!(folder.path(), &arguments).output()
     };
     for (name, capacity, more) in [
         ("large", "15360 GB", &["--nand", "tlc"][..]),
@@ -99,7 +92,8 @@ fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
         assert!(made.status.success(), "{name}: {}", text(&made.stderr));
         let printed = text(&made.stdout);
         let explained = format!("{name}.toml");
-        let explained = text(&lanemark(folder.path(), &["drive", "show", &explained]).stdout);
+        let explained =
+            text(&lanemark!(folder.path(), &["drive", "show", &explained]).output().stdout);
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let met =
             printed.lines().map(words).find(|line| line.starts_with("sequential writes 3,000"));
@@ -115,7 +109,7 @@ fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
 #[test]
 fn all_missing_ratings_are_reported_at_once_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    let made = lanemark(folder.path(), &["drive", "new", "x", "--protocol", "nvme"]);
+    let made = lanemark!(folder.path(), &["drive", "new", "x", "--protocol", "nvme"]).output();
     assert_eq!(made.status.code(), Some(2));
     let message = text(&made.stderr);
     for part in ["--capacity", "--generation", "--lanes"] {
@@ -131,7 +125,7 @@ fn all_missing_ratings_are_reported_at_once_and_nothing_is_written() {
         "--read=700 MB/s",
         "--write=900 MB/s",
     ];
-    let made = lanemark(folder.path(), &fast);
+    let made = lanemark!(folder.path(), &fast).output();
     assert_eq!(made.status.code(), Some(2));
     let message = text(&made.stderr);
     assert!(message.contains("SATA 6 Gb/s carries at most 600 MB/s"), "{message}");
@@ -144,28 +138,28 @@ fn another_file_is_not_written_over_and_odd_names_are_quoted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("maker-model-1tb.toml");
     fs::write(&path, "mine").unwrap();
-    let made = lanemark(folder.path(), &BOX);
+    let made = lanemark!(folder.path(), &BOX).output();
     assert!(!made.status.success());
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     // An existing drive file that the user may have changed is not overwritten either.
     fs::remove_file(&path).unwrap();
-    assert!(lanemark(folder.path(), &BOX).status.success());
+    assert!(lanemark!(folder.path(), &BOX).output().status.success());
     let written = fs::read_to_string(&path).unwrap();
-    let again = lanemark(folder.path(), &BOX);
+    let again = lanemark!(folder.path(), &BOX).output();
     assert!(text(&again.stderr).contains("already exists"), "{}", text(&again.stderr));
     assert_eq!(fs::read_to_string(&path).unwrap(), written);
     fs::remove_file(&path).unwrap();
     let mut fine = BOX;
     fine[12] = "3400.000123 MB/s";
-    assert!(lanemark(folder.path(), &fine).status.success());
+    assert!(lanemark!(folder.path(), &fine).output().status.success());
     assert!(fs::read_to_string(&path).unwrap().contains("\"3400000123 B/s\""));
     let mut odd = BOX;
     odd[2] = "a \"b\" \\ c\n[flash]";
-    let made = lanemark(folder.path(), &[&odd[..], &["--out", "odd.toml"]].concat());
+    let made = lanemark!(folder.path(), &[&odd[..], &["--out", "odd.toml"]].concat()).output();
     assert!(made.status.success(), "{}", text(&made.stderr));
-    let output = lanemark(folder.path(), &["drive", "show", "./odd.toml"]);
+    let output = lanemark!(folder.path(), &["drive", "show", "./odd.toml"]).output();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let unknown = lanemark(folder.path(), &["drive", "show", "samsung-990-pro-2t"]);
+    let unknown = lanemark!(folder.path(), &["drive", "show", "samsung-990-pro-2t"]).output();
     assert_eq!(unknown.status.code(), Some(2));
     assert!(text(&unknown.stderr).contains("samsung-990-pro-2tb"));
 }
@@ -188,7 +182,7 @@ fn a_rating_of_compressible_data_is_reached_only_with_such_data() {
         "--compresses-to=40%",
         "--out=drive.toml",
     ];
-    let output = lanemark(folder.path(), &words);
+    let output = lanemark!(folder.path(), &words).output();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let rated = text(&output.stdout);
     let met = rated.lines().find(|line| line.contains("sequential writes")).unwrap();
@@ -201,7 +195,7 @@ fn a_rating_of_compressible_data_is_reached_only_with_such_data() {
         );
         fs::write(folder.path().join("w.toml"), workload).unwrap();
         let words = ["sim", "./drive.toml@data-sheet:sata", "./w.toml", "--json", "--no-interval"];
-        let output = lanemark(folder.path(), &words);
+        let output = lanemark!(folder.path(), &words).output();
         assert!(output.status.success(), "{}", text(&output.stderr));
         let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         run["tests"][0]["throughput_bytes_per_second"]["value"].as_f64().unwrap() / 1e6
@@ -228,7 +222,7 @@ fn a_box_without_ratings_is_a_usual_drive_of_its_connector() {
     for (file, connector) in connectors {
         let mut words = vec!["drive", "new", "A drive", "--capacity=500 GB", "--out", file];
         words.extend(connector);
-        let output = lanemark(folder.path(), &words);
+        let output = lanemark!(folder.path(), &words).output();
         assert!(output.status.success(), "{file}: {}", text(&output.stderr));
         let written = std::fs::read_to_string(folder.path().join(file)).unwrap();
         assert_eq!(written.contains("protocol = \"ahci\", pcie"), file == "ahci.toml", "{written}");

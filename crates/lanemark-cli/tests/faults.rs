@@ -6,13 +6,13 @@ use std::process::{Command, Output};
 
 use lanemark_schema::result::{ErrorKind, RunResult, Sample};
 use lanemark_schema::units::{Bytes, Duration};
+use lanemark_testbed::lanemark;
 
 const SYSTEM: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
 fn sim(folder: &Path, workload: &str, more: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(["sim", SYSTEM, workload, "--duration", "400ms", "--repeats", "1", "--json"]);
-    command.args(more).current_dir(folder).output().unwrap()
+    let words = ["sim", SYSTEM, workload, "--duration", "400ms", "--repeats", "1", "--json"];
+    lanemark!(folder, &[&words, more].concat()).output()
 }
 
 fn sample(workload: &str, fault: &str) -> Sample {

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
+use lanemark_testbed::lanemark;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -35,30 +36,6 @@ fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn lanemark(arguments: &[&str]) -> Output {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(arguments).current_dir(project).env_remove("LANEMARK_LIBRARY");
-    command.stdin(Stdio::null()).output().unwrap()
-}
-
-#[track_caller]
-fn succeeds(arguments: &[&str]) -> (String, String) {
-    let output = lanemark(arguments);
-    let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {err}");
-    (out, err)
-}
-
-#[track_caller]
-fn fails(arguments: &[&str], code: i32) -> String {
-    let output = lanemark(arguments);
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {err}");
-    assert!(output.stdout.is_empty() && !err.contains("panicked"), "{err}");
-    err
-}
-
 /// Creates a folder with the sweep as a job file, and the folder for its results.
 fn sweep() -> (TempDir, String, String) {
     let folder = folder();
@@ -74,7 +51,7 @@ fn a_job_file_is_measured_and_reported_in_the_format_of_fio() {
     let target = folder.path().join("target").display().to_string();
     let arguments =
         ["bench", &target, "--workload", &job, "--output-format", "fio-json", "--out", &saved];
-    let (out, err) = succeeds(&arguments);
+    let (out, err) = lanemark!(&arguments).texts();
     let whole: Value = serde_json::from_str(&out).expect("nothing but JSON on stdout");
     let jobs = whole["jobs"].as_array().unwrap();
     let depths: Vec<&str> =
@@ -88,30 +65,30 @@ fn a_job_file_is_measured_and_reported_in_the_format_of_fio() {
 #[test]
 fn measurements_of_fio_are_imported_and_exported_again() {
     let (folder, job, saved) = sweep();
-    succeeds(&["sim", NVME, &job, "--out", &saved]);
-    let (out, _) = succeeds(&["export", &saved, "--output-format", "fio-json"]);
+    lanemark!(&["sim", NVME, &job, "--out", &saved]).texts();
+    let (out, _) = lanemark!(&["export", &saved, "--output-format", "fio-json"]).texts();
     let printed = folder.path().join("printed.json");
     fs::write(&printed, format!("fio: a message before it\n{out}")).unwrap();
     let printed = printed.display().to_string();
     let again = folder.path().join("again.json").display().to_string();
-    let (table, err) = succeeds(&["import", &printed, "--out", &again]);
+    let (table, err) = lanemark!(&["import", &printed, "--out", &again]).texts();
     assert!(table.contains("q16") && err.contains("skipped 1 line that is not JSON"), "{err}");
-    let (compared, _) = succeeds(&["compare", &saved, &again]);
+    let (compared, _) = lanemark!(&["compare", &saved, &again]).texts();
     assert!(compared.contains("q32"), "{compared}");
 }
 
 #[test]
 fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
     let (folder, job, saved) = sweep();
-    succeeds(&["sim", NVME, &job, "--out", &saved]);
+    lanemark!(&["sim", NVME, &job, "--out", &saved]).texts();
     let grid = folder.path().join("grid").display().to_string();
-    succeeds(&["export", &saved, "--split", &grid]);
+    lanemark!(&["export", &saved, "--split", &grid]).texts();
     fs::write(folder.path().join("grid/notes.txt"), "no JSON").unwrap();
     fs::create_dir(folder.path().join("grid/below.json")).unwrap();
     let again = folder.path().join("again.json").display().to_string();
-    let (table, _) = succeeds(&["import", &grid, "--out", &again]);
+    let (table, _) = lanemark!(&["import", &grid, "--out", &again]).texts();
     assert!(["q1", "q4", "q16", "q32"].iter().all(|test| table.contains(test)), "{table}");
-    let (compared, _) = succeeds(&["compare", &saved, &again]);
+    let (compared, _) = lanemark!(&["compare", &saved, &again]).texts();
     assert!(compared.contains("q32"), "{compared}");
     // A different target produces a different result.
     let text = fs::read_to_string(folder.path().join("grid/q1.json")).unwrap();
@@ -119,10 +96,11 @@ fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
     assert_ne!(far, text);
     let far_file = folder.path().join("far.json").display().to_string();
     fs::write(&far_file, far).unwrap();
-    let err = fails(&["import", &grid, &far_file, "--out", &again], 2);
+    let err = lanemark!(&["import", &grid, &far_file, "--out", &again]).fails_with(2);
     assert!(err.contains("one file for several results") && err.contains("hint: use"), "{err}");
     let results = folder.path().join("results").display().to_string();
-    let (_, err) = succeeds(&["import", &grid, &far_file, "--out", &results, "--span", "1TiB"]);
+    let (_, err) =
+        lanemark!(&["import", &grid, &far_file, "--out", &results, "--span", "1TiB"]).texts();
     assert!(
         err.contains("note: 2 targets, each with its own result: ") && err.contains("/dev/sdz"),
         "{err}"
@@ -133,12 +111,12 @@ fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
         fs::write(folder.path().join("grid").join(name), "{}").unwrap();
     }
     let none = folder.path().join("none").display().to_string();
-    let err = fails(&["import", &grid, "lost.json", "--out", &none], 2);
+    let err = lanemark!(&["import", &grid, "lost.json", "--out", &none]).fails_with(2);
     let reason =
         ["grid/a.json: `fio version` is missing", "grid/b.json: ", "lost.json: can't be read"];
     assert!(reason.iter().all(|reason| err.contains(reason)), "{err}");
     assert!(!Path::new(&none).exists());
-    let err = fails(&["import", &format!("{grid}/below.json")], 2);
+    let err = lanemark!(&["import", &format!("{grid}/below.json")]).fails_with(2);
     assert!(err.contains("contains no .json file"), "{err}");
 }
 
@@ -146,9 +124,10 @@ fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
 fn one_test_of_a_job_file_goes_by_its_name() {
     let (_folder, job, saved) = sweep();
     let one = format!("{job}:q4");
-    let (out, _) = succeeds(&["sim", NVME, &one, "--out", &saved, "--output-format", "csv"]);
+    let (out, _) =
+        lanemark!(&["sim", NVME, &one, "--out", &saved, "--output-format", "csv"]).texts();
     assert_eq!(out.lines().filter(|line| line.starts_with("q4,")).count(), 1, "{out}");
-    let err = fails(&["sim", NVME, &format!("{job}:q5"), "--out", &saved], 2);
+    let err = lanemark!(&["sim", NVME, &format!("{job}:q5"), "--out", &saved]).fails_with(2);
     assert!(err.contains("there is no test `q5`") && err.contains("hint: one of q1, q4"), "{err}");
 }
 
@@ -157,7 +136,7 @@ fn crystaldiskmark_gets_its_lines() {
     let (_folder, _, saved) = sweep();
     let arguments = ["sim", NVME, "crystaldiskmark-8", "--duration", "10ms", "--repeats", "2"];
     let more = ["--size", "64MiB", "--out", &saved, "--output-format", "crystaldiskmark"];
-    let (out, _) = succeeds(&[&arguments[..], &more[..]].concat());
+    let (out, _) = lanemark!(&[&arguments[..], &more[..]].concat()).texts();
     assert!(out.contains("[Read]\r\n  SEQ    1MiB (Q=  8, T= 1): "), "{out}");
     assert!(out.contains("[Write]\r\n"), "{out}");
 }
@@ -168,14 +147,14 @@ fn errors_of_a_job_file_are_reported_with_their_line_and_a_hint() {
     let job = folder.path().join("bad.fio");
     fs::write(&job, "[a]\nsize=1m\nioengine=rbd\n").unwrap();
     let job = job.display().to_string();
-    let err = fails(&["sim", NVME, &job], 2);
+    let err = lanemark!(&["sim", NVME, &job]).fails_with(2);
     assert!(
         err.contains("bad.fio:3: ioengine=rbd") && err.contains("hint: one of io_uring"),
         "{err}"
     );
-    let err = fails(&["sim", NVME, "lost.icf"], 2);
+    let err = lanemark!(&["sim", NVME, "lost.icf"]).fails_with(2);
     assert!(err.contains("lost.icf: can't be read"), "{err}");
-    let err = fails(&["import", &job], 2);
+    let err = lanemark!(&["import", &job]).fails_with(2);
     assert!(err.contains("is a workload, not a result") && err.contains("hint:"), "{err}");
 }
 
@@ -193,10 +172,10 @@ fn fio_plot_draws_exported_results() {
         return;
     };
     let (folder, job, saved) = sweep();
-    succeeds(&["sim", NVME, &job, "--out", &saved]);
+    lanemark!(&["sim", NVME, &job, "--out", &saved]).texts();
     let split = folder.path().join("split").display().to_string();
-    succeeds(&["export", &saved, "--split", &split]);
-    let err = fails(&["export", &saved, "--split", &split], 3);
+    lanemark!(&["export", &saved, "--split", &split]).texts();
+    let err = lanemark!(&["export", &saved, "--split", &split]).fails_with(3);
     assert!(err.contains("q1.json already exists"), "{err}");
     for (kind, name) in [("-l", "bars.png"), ("-L", "depths.png")] {
         let picture = folder.path().join(name);
@@ -227,15 +206,15 @@ fn the_size_of_the_target_may_be_given_to_the_command() {
     let target = target.to_str().unwrap();
     let out = folder.path().join("out.json");
     let out = out.to_str().unwrap();
-    let err = fails(&["bench", target, "--workload", job, "--out", out], 2);
+    let err = lanemark!(&["bench", target, "--workload", job, "--out", out]).fails_with(2);
     assert!(err.contains("--size"), "{err}");
     let sized = ["--size", "8MiB", "--duration", "50ms", "--out", out];
-    succeeds(&[&["bench", target, "--workload", job], &sized[..]].concat());
+    lanemark!(&[&["bench", target, "--workload", job], &sized[..]].concat()).texts();
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     assert_eq!(saved["workload"]["tests"][0]["span_bytes"], 8 << 20);
     // A modelled system has the size of its drive.
     let run = ["--duration", "5ms", "--out", out];
-    succeeds(&[&["sim", NVME, job], &run[..]].concat());
+    lanemark!(&[&["sim", NVME, job], &run[..]].concat()).texts();
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     assert!(saved["workload"]["tests"][0]["span_bytes"].as_u64().unwrap() > 500_000_000_000);
 }
@@ -246,7 +225,7 @@ fn options_of_a_trace_are_refused_without_a_replay() {
         [&["--speed", "2x"], &["--wrap"], &["--limit", "5"], &["--as-fast-as-possible"]];
     for option in options {
         let plain = ["bench", "./nothing-here.dat", "--workload", "quick"];
-        let err = fails(&[&plain[..], option].concat(), 2);
+        let err = lanemark!(&[&plain[..], option].concat()).fails_with(2);
         assert!(err.contains(option[0]) && err.contains("--trace"), "{err}");
     }
 }
@@ -272,16 +251,17 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     let requests = |saved: &Value, kind: &str| {
         saved["tests"][0]["samples"][0][kind]["latency"]["count"].as_u64().unwrap()
     };
-    let (printed, messages) = succeeds(&["bench", target, "--workload", job, "--out", out]);
+    let (printed, messages) =
+        lanemark!(&["bench", target, "--workload", job, "--out", out]).texts();
     assert!(messages.contains("the page cache is used"), "{messages}");
     assert!(printed.contains("99% of the flushes (fdatasync) took up to"), "{printed}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     let measured = (requests(&saved, "writes"), requests(&saved, "flushes"));
     assert_eq!(measured.0, 1_048_576_u64.div_ceil(2300));
     // A saved run is read again without differences.
-    succeeds(&["compare", out, out]);
+    lanemark!(&["compare", out, out]).texts();
 
-    let (printed, _) = succeeds(&["sim", NVME, job, "--no-interval", "--out", out]);
+    let (printed, _) = lanemark!(&["sim", NVME, job, "--no-interval", "--out", out]).texts();
     let begins = printed.lines().next().unwrap();
     assert!(begins.starts_with("99% of the flushes (fdatasync) took up to"), "{printed}");
     assert!(printed.contains("the 10 ms that etcd requires"), "{printed}");
@@ -296,7 +276,7 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     assert_eq!(saved["tests"][0]["test"]["block_bytes"], 8192);
 
     fs::write(job, "[log]\nrw=write\ndirect=1\nsize=1m\nbs=2300\n").unwrap();
-    let err = fails(&["sim", NVME, job], 2);
+    let err = lanemark!(&["sim", NVME, job]).fails_with(2);
     assert!(err.contains("etcd.fio:5: job `log`: block = 2.3 kB"), "the line of bs: {err}");
     assert!(err.contains("hint: without direct=1"), "{err}");
 }
@@ -311,7 +291,7 @@ fn a_simulated_job_without_direct_states_the_assumed_page_cache() {
     let run = |text: &str| {
         fs::write(&job, text).unwrap();
         let arguments = ["sim", NVME, job.to_str().unwrap(), "--no-interval", "--out", out];
-        let (printed, _) = succeeds(&[&arguments[..], &["--duration", "5ms"]].concat());
+        let (printed, _) = lanemark!(&[&arguments[..], &["--duration", "5ms"]].concat()).texts();
         let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
         (printed.split_whitespace().collect::<Vec<_>>().join(" "), saved)
     };

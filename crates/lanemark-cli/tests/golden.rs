@@ -6,10 +6,10 @@
 //! `LANEMARK_GOLDEN=write` rewrites the files, and CHANGELOG states which figures changed.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use lanemark_schema::result::{FigureMetric, StudyOutcome};
+use lanemark_testbed::project;
 
 /// The studies, each with a test below.
 const STUDIES: [&str; 7] = [
@@ -21,10 +21,6 @@ const STUDIES: [&str; 7] = [
     "sata-vs-nvme-crystaldiskmark",
     "sata-vs-nvme-datasheets",
 ];
-
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
 
 /// Formats a number with six significant digits.
 fn six_digits(value: f64) -> String {

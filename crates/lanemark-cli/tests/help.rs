@@ -2,25 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-fn lanemark(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(arguments).env_remove("COLUMNS").env_remove("LANEMARK_LIBRARY");
-    command.stdin(Stdio::null()).output().unwrap()
-}
-
-#[track_caller]
-fn capture_output(arguments: &[&str]) -> String {
-    let output = lanemark(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
+use lanemark_testbed::{lanemark, project};
 
 /// Returns the names below `Commands:` in a help text.
 fn commands(help: &str) -> Vec<String> {
@@ -35,7 +19,7 @@ fn commands(help: &str) -> Vec<String> {
 fn all(words: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let mut arguments: Vec<&str> = words.iter().map(String::as_str).collect();
     arguments.push("--help");
-    let help = capture_output(&arguments);
+    let help = lanemark!(&arguments).stdout();
     assert!(words.len() < 4, "{words:?}: a command below a command below a command");
     for name in commands(&help) {
         all(&[words, &[name]].concat(), found);
@@ -64,7 +48,7 @@ fn every_help_has_an_example_groups_and_lines_within_100_columns() {
 fn completions_know_commands_and_options_and_the_shells_read_them() {
     let folder = tempfile::tempdir().unwrap();
     for (shell, check) in [("bash", &["-n"][..]), ("zsh", &["-n"]), ("fish", &["--no-execute"])] {
-        let script = capture_output(&["completions", shell]);
+        let script = lanemark!(&["completions", shell]).stdout();
         for word in ["whatif", "no-interval", "crystaldiskmark"] {
             assert!(script.contains(word), "{shell}: no {word}");
         }
@@ -78,7 +62,7 @@ fn completions_know_commands_and_options_and_the_shells_read_them() {
             Err(_) => lanemark_testbed::skipped(&format!("{shell} is not installed")),
         }
     }
-    let refused = lanemark(&["completions", "tcsh"]);
+    let refused = lanemark!(&["completions", "tcsh"]).output();
     assert_eq!(refused.status.code(), Some(2));
 }
 
@@ -86,7 +70,7 @@ fn completions_know_commands_and_options_and_the_shells_read_them() {
 fn manual_pages_replace_only_manual_pages() {
     let folder = tempfile::tempdir().unwrap();
     let man = folder.path().join("share/man1");
-    let written = || lanemark(&["completions", "man", man.to_str().unwrap()]);
+    let written = || lanemark!(&["completions", "man", man.to_str().unwrap()]).output();
     for _ in 0..2 {
         assert!(written().status.success());
     }
@@ -99,7 +83,7 @@ fn manual_pages_replace_only_manual_pages() {
     let refused = written();
     assert_eq!(refused.status.code(), Some(3), "{}", String::from_utf8_lossy(&refused.stderr));
     assert_eq!(fs::read_to_string(man.join("lanemark-sim.1")).unwrap(), "notes");
-    let nowhere = lanemark(&["completions", "man", "/proc/nowhere"]);
+    let nowhere = lanemark!(&["completions", "man", "/proc/nowhere"]).output();
     assert_eq!(nowhere.status.code(), Some(2));
 }
 

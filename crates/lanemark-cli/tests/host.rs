@@ -1,37 +1,20 @@
 //! `lanemark host measure`, and the option `--host` of other commands.
 
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use lanemark_testbed::lanemark;
 use serde_json::Value;
 
 const SYSTEM: &str = "samsung-950-pro-512gb@workstation-z170:m2";
 const SHORT: [&str; 4] = ["--duration", "50ms", "--no-interval", "--json"];
 
-fn command(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.current_dir(folder).env_remove("LANEMARK_LIBRARY").env("HOME", folder);
-    command
-}
-
-fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
-    command(folder).args(arguments).output().unwrap()
-}
-
-#[track_caller]
-fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
-    let output = lanemark(folder, arguments);
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{text}");
-    text
-}
-
 #[test]
 fn a_measured_host_is_a_host_of_a_simulation() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    let output = lanemark(here, &["host", "measure", "--duration", "1500ms", "--out", "h.toml"]);
+    let output =
+        lanemark!(here, &["host", "measure", "--duration", "1500ms", "--out", "h.toml"]).output();
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{messages}");
     assert!(
@@ -41,13 +24,14 @@ fn a_measured_host_is_a_host_of_a_simulation() {
     let file = std::fs::read_to_string(here.join("h.toml")).unwrap();
     assert!(file.contains("range = ["), "{file}");
     // A second measurement replaces the file of the first measurement.
-    let again = lanemark(here, &["host", "measure", "--duration", "1s", "--out", "h.toml"]);
+    let again =
+        lanemark!(here, &["host", "measure", "--duration", "1s", "--out", "h.toml"]).output();
     assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
     let rate = |host: &str| {
         let test = "crystaldiskmark-8:rnd4k-q32t1-read";
         let mut words = vec!["sim", SYSTEM, test, "--host", host];
         words.extend(SHORT);
-        let output = lanemark(here, &words);
+        let output = lanemark!(here, &words).output();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert!(result.to_string().contains("host"), "{result}");
@@ -64,13 +48,13 @@ fn the_host_in_a_result_is_a_host_of_simulations_fits_and_predictions() {
     let here = folder.path();
     let test = ["--workload", "crystaldiskmark-8:rnd4k-q1t1-read", "--size", "8MiB"];
     let bench = [&["bench", "file"], &test[..], &["--duration", "100ms", "--out", "r.json"]];
-    let output = lanemark(here, &bench.concat());
+    let output = lanemark!(here, &bench.concat()).output();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = std::fs::read_to_string(here.join("r.json")).unwrap();
     let mut result: Value = serde_json::from_str(&text).unwrap();
     // A short run does not have a host.
     assert!(result["target"].get("host").is_none(), "{}", result["target"]);
-    let refusal = refused(here, &["sim", SYSTEM, "data-sheet", "--host", "r.json"], 2);
+    let refusal = lanemark!(here, &["sim", SYSTEM, "data-sheet", "--host", "r.json"]).fails_with(2);
     assert!(refusal.contains("lacks a measured host") && refusal.contains("20 s"), "{refusal}");
 
     // A host that is slower than every library host.
@@ -78,7 +62,7 @@ fn the_host_in_a_result_is_a_host_of_simulations_fits_and_predictions() {
     result["target"]["host"] = host.into();
     std::fs::write(here.join("r.json"), result.to_string()).unwrap();
     let answer = |words: &[&str]| {
-        let output = lanemark(here, words);
+        let output = lanemark!(here, words).output();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
@@ -107,9 +91,10 @@ fn the_host_in_a_result_is_a_host_of_simulations_fits_and_predictions() {
     {
         result["target"]["host"] = damaged.into();
         std::fs::write(here.join("r.json"), result.to_string()).unwrap();
-        let refusal = refused(here, &["sim", SYSTEM, "data-sheet", "--host", "r.json"], 2);
+        let refusal =
+            lanemark!(here, &["sim", SYSTEM, "data-sheet", "--host", "r.json"]).fails_with(2);
         assert!(refusal.contains("r.json"), "{refusal}");
-        let refusal = refused(here, &fit, 2);
+        let refusal = lanemark!(here, &fit).fails_with(2);
         assert!(refusal.contains("r.json") && refusal.contains("name a host with"), "{refusal}");
         assert!(answer(&[&fit[..], &["--host", "linux-block"]].concat()).is_object());
     }
@@ -121,18 +106,19 @@ fn wrong_arguments_are_refused_before_anything_is_measured() {
     let here = folder.path();
     let measure = |more: &[&'static str]| [&["host", "measure"], more].concat();
     let begun = Instant::now();
-    let text = refused(here, &measure(&["--duration", "10ms"]), 2);
+    let text = lanemark!(here, &measure(&["--duration", "10ms"])).fails_with(2);
     assert!(text.contains("expected 1 s to 600 s"), "{text}");
-    let text = refused(here, &measure(&["--out", "host.json"]), 2);
+    let text = lanemark!(here, &measure(&["--out", "host.json"])).fails_with(2);
     assert!(text.contains("expected a .toml file"), "{text}");
     // No user can create a file there, including root.
-    refused(here, &measure(&["--out", "/proc/host.toml"]), 1);
+    lanemark!(here, &measure(&["--out", "/proc/host.toml"])).fails_with(1);
     std::fs::write(here.join("mine.toml"), "my notes").unwrap();
-    refused(here, &measure(&["--out", "mine.toml"]), 3);
+    lanemark!(here, &measure(&["--out", "mine.toml"])).fails_with(3);
     assert_eq!(std::fs::read_to_string(here.join("mine.toml")).unwrap(), "my notes");
-    let text = refused(here, &["sim", "d@p,h:m2", "data-sheet", "--host", "linux-file"], 2);
+    let text =
+        lanemark!(here, &["sim", "d@p,h:m2", "data-sheet", "--host", "linux-file"]).fails_with(2);
     assert!(text.contains("already names the host `h`"), "{text}");
-    let target = lanemark(here, &measure(&["mine.toml", "--out", "new.toml"]));
+    let target = lanemark!(here, &measure(&["mine.toml", "--out", "new.toml"])).output();
     assert!(!target.status.success());
     let text = String::from_utf8_lossy(&target.stderr).into_owned();
     assert!(text.contains("expected a folder or a block device"), "{text}");
@@ -143,7 +129,8 @@ fn wrong_arguments_are_refused_before_anything_is_measured() {
 #[test]
 fn an_interrupted_measurement_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    let mut running = command(folder.path())
+    let mut running = lanemark!(folder.path(), &[])
+        .command()
         .args(["host", "measure", "--duration", "60s", "--out", "h.toml"])
         .stderr(Stdio::null())
         .spawn()

@@ -1,30 +1,10 @@
 //! Figures from other programs and assumed values in the command's output: every view shows the percentiles that the
 //! program printed, a dash for each other percentile, and an assumed bottleneck before everything else.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
+use lanemark_testbed::{lanemark, project};
 use serde_json::{Value, json};
-
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-fn run(arguments: &[&str], folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("LANEMARK_LIBRARY", project().join("library"))
-        .output()
-        .unwrap()
-}
-
-#[track_caller]
-fn capture_output(arguments: &[&str], folder: &Path) -> String {
-    let output = run(arguments, folder);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
 
 /// Returns fio's output for 87 mixed requests, for which the rank of each percentile must be rounded up.
 fn fio(percentiles: &Value) -> String {
@@ -53,7 +33,7 @@ fn every_view_has_the_percentiles_that_fio_printed() {
     let folder = tempfile::tempdir().unwrap();
     let percentiles = json!({"50.000000": 43_210, "95.000000": 93_696, "99.000000": 140_288, "99.900000": 246_784});
     std::fs::write(folder.path().join("fio.json"), fio(&percentiles)).unwrap();
-    let table = capture_output(&["import", "fio.json", "--out", "r.json"], folder.path());
+    let table = lanemark!(folder.path(), &["import", "fio.json", "--out", "r.json"]).stdout();
     let row = |direction: &str| {
         let line = table.lines().find(|line| line.starts_with(&format!("mix, {direction}")));
         line.unwrap_or_else(|| panic!("{table}"))
@@ -73,9 +53,9 @@ fn every_view_has_the_percentiles_that_fio_printed() {
             .unwrap();
     let listed = &saved["tests"][0]["samples"][0]["reads"]["latency"]["percentiles_ns"];
     assert_eq!((&listed["95.0000"], &listed["99.9000"]), (&json!(93_696), &json!(246_784)));
-    let compared = capture_output(&["compare", "r.json", "r.json", "--detail"], folder.path());
+    let compared = lanemark!(folder.path(), &["compare", "r.json", "r.json", "--detail"]).stdout();
     assert!(compared.contains("mix, reads") && compared.contains("140"), "{compared}");
-    let exported = capture_output(&["export", "r.json"], folder.path());
+    let exported = lanemark!(folder.path(), &["export", "r.json"]).stdout();
     let exported: Value = serde_json::from_str(&exported).unwrap();
     let listed = &exported["jobs"][0]["write"]["clat_ns"]["percentile"];
     assert_eq!(listed["95.000000"], json!(187_392));
@@ -83,7 +63,7 @@ fn every_view_has_the_percentiles_that_fio_printed() {
         vec!["report", "r.json", "--html", "page.html"],
         vec!["plot", "r.json", "--chart", "percentiles", "--out", "tails.svg"],
     ] {
-        capture_output(&arguments, folder.path());
+        lanemark!(folder.path(), &arguments).stdout();
     }
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert!(
@@ -97,7 +77,7 @@ fn unmeasured_values_of_fio_are_a_dash_and_unstated_ones_are_not_used() {
     let folder = tempfile::tempdir().unwrap();
     let bare = fio(&json!(null)).replace("\"job options\"", "\"other\"");
     std::fs::write(folder.path().join("fio.json"), bare).unwrap();
-    let table = capture_output(&["import", "fio.json", "--out", "r.json"], folder.path());
+    let table = lanemark!(folder.path(), &["import", "fio.json", "--out", "r.json"]).stdout();
     assert!(!table.contains("p99") && table.contains("not stated"), "{table}");
     let whatif = [
         "whatif",
@@ -109,7 +89,7 @@ fn unmeasured_values_of_fio_are_a_dash_and_unstated_ones_are_not_used() {
     ];
     let fit = ["fit", "r.json", "--platform", "workstation-z170:m2"];
     for arguments in [&whatif[..], &fit[..]] {
-        let refused = run(arguments, folder.path());
+        let refused = lanemark!(folder.path(), arguments).output();
         let text = String::from_utf8(refused.stderr).unwrap();
         assert_eq!(refused.status.code(), Some(2), "{text}");
         assert!(text.contains("--pattern"), "{text}");
@@ -122,7 +102,7 @@ fn an_assumed_bottleneck_stands_first_with_its_range() {
     let drive = "samsung-980-pro-1tb@workstation-x570:m2";
     let test = "crystaldiskmark-8:rnd4k-q32t1-read";
     let sim = ["sim", drive, test, "--duration", "100ms", "--no-interval", "--no-save"];
-    let text = capture_output(&sim, folder.path());
+    let text = lanemark!(folder.path(), &sim).stdout();
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lead = words(&text.lines().skip(4).take(3).collect::<Vec<_>>().join(" "));
     assert!(lead.contains("limited by the host's time per request, which is assumed"), "{text}");
@@ -130,7 +110,9 @@ fn an_assumed_bottleneck_stands_first_with_its_range() {
     // A value that the user supplies is not assumed.
     let mut given = sim.to_vec();
     given.extend(["--set", "platform.cpu.request_submit=2us"]);
-    assert!(!words(&capture_output(&given, folder.path())).contains("request_submit = 2 us, 1.43"));
+    assert!(
+        !words(&lanemark!(folder.path(), &given).stdout()).contains("request_submit = 2 us, 1.43")
+    );
 }
 
 /// Samples of other programs' results, each with its first test.
@@ -153,23 +135,25 @@ fn results_of_other_programs_are_accepted_like_saved_ones() {
     let folder = tempfile::tempdir().unwrap();
     for (name, test) in FOREIGN {
         let file = foreign(name);
-        let table = capture_output(&["import", &file, "--out", "saved.json"], folder.path());
+        let table = lanemark!(folder.path(), &["import", &file, "--out", "saved.json"]).stdout();
         assert!(table.lines().any(|line| line.starts_with(test)), "{name}: {table}");
         // The saved result has the same figures as the file itself.
-        let compared = capture_output(&["compare", &file, "saved.json"], folder.path());
+        let compared = lanemark!(folder.path(), &["compare", &file, "saved.json"]).stdout();
         assert!(compared.contains(test) && compared.contains("1.00x"), "{name}: {compared}");
-        capture_output(&["report", &file, "--html", "page.html"], folder.path());
+        lanemark!(folder.path(), &["report", &file, "--html", "page.html"]).stdout();
         let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
         assert!(page.contains(test), "{name}");
     }
     let text = foreign("crystaldiskmark-8.txt");
     let model = "samsung-950-pro-512gb@workstation-z170:m2";
     let whatif = ["whatif", &text, "--model", model, "--port", "pcie-slot", "--no-interval"];
-    let answer = capture_output(&whatif, folder.path());
+    let answer = lanemark!(folder.path(), &whatif).stdout();
     assert!(answer.contains("SEQ1M Q8T1 read") && answer.contains("2,097"), "{answer}");
     // A request for a figure that the text does not state is rejected, and the error names the figure.
     let terse = foreign("fio-terse-3.txt");
-    let refused = run(&["whatif", &terse, "--model", model, "--port", "pcie-slot"], folder.path());
+    let refused =
+        lanemark!(folder.path(), &["whatif", &terse, "--model", model, "--port", "pcie-slot"])
+            .output();
     let message = String::from_utf8(refused.stderr).unwrap();
     assert!(refused.status.code() == Some(2) && message.contains("--pattern"), "{message}");
 }
@@ -200,7 +184,8 @@ fn a_foreign_file_is_never_overwritten_by_a_result() {
     let file = folder.path().join("mine.json");
     std::fs::write(&file, fio(&json!(null))).unwrap();
     let before = std::fs::read(&file).unwrap();
-    let output = run(&["import", &foreign("fio-3.txt"), "--out", "mine.json"], folder.path());
+    let output =
+        lanemark!(folder.path(), &["import", &foreign("fio-3.txt"), "--out", "mine.json"]).output();
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(std::fs::read(&file).unwrap(), before);
 }
@@ -222,13 +207,13 @@ fn a_command_line_of_fio_is_a_workload() {
     ];
     let mut words = vec!["sim", system, "--no-save", "--no-interval", "--json", "--"];
     words.extend(fio);
-    let result: Value = serde_json::from_str(&capture_output(&words, folder.path())).unwrap();
+    let result: Value = serde_json::from_str(&lanemark!(folder.path(), &words).stdout()).unwrap();
     let test = &result["tests"][0]["test"];
     assert_eq!((&test["name"], &test["queue_depth"]), (&json!("a b"), &json!(32)));
     // The same command line is used in quotes, as the workload of a command.
     let line = "fio --name='a b' --rw=randread --bs=4k --iodepth=32 --ioengine=libaio --direct=1 --size=1g --io_size=16m";
     let quoted = ["sim", system, line, "--no-save", "--no-interval", "--json"];
-    let again: Value = serde_json::from_str(&capture_output(&quoted, folder.path())).unwrap();
+    let again: Value = serde_json::from_str(&lanemark!(folder.path(), &quoted).stdout()).unwrap();
     assert_eq!(again["tests"], result["tests"]);
     for (words, says) in [
         (
@@ -239,7 +224,7 @@ fn a_command_line_of_fio_is_a_workload() {
         (vec!["sim", system, "quick", "--", "fio", "--rw=read"], "cannot be used with"),
         (vec!["sim", system, "--", "fio", "--rw=read", "--exec_prerun=true"], "exec_prerun"),
     ] {
-        let output = run(&words, folder.path());
+        let output = lanemark!(folder.path(), &words).output();
         let message = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(2) && message.contains(says), "{words:?}: {message}");
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use lanemark_testbed::lanemark;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -36,12 +37,7 @@ fn laptop() -> TempDir {
 }
 
 fn inspect(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .arg("inspect")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+    lanemark!(&[&["inspect"], arguments].concat()).output()
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -1,23 +1,13 @@
 //! Row names stay distinct at every terminal width, for the tests of all built-in workloads.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, workload};
+use lanemark_testbed::lanemark;
 use serde_json::Value;
 
 const SYSTEM: &str = "samsung-950-pro-512gb@workstation-z170:m2";
-
-fn lanemark(folder: &Path, columns: usize, arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(arguments).current_dir(folder).env("COLUMNS", columns.to_string());
-    let output = command.env_remove("LANEMARK_LIBRARY").stdin(Stdio::null()).output().unwrap();
-    let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {messages}");
-    String::from_utf8(output.stdout).unwrap()
-}
 
 /// Returns the names of the rows in the first table: the text before the first number, over all lines of a row.
 fn labels(table: &str) -> Vec<String> {
@@ -53,7 +43,7 @@ fn rows_of_every_built_in_workload_are_distinct_at_every_width() {
         "--out",
         "one.json",
     ];
-    lanemark(folder.path(), 100, &short);
+    lanemark!(folder.path(), &short).env("COLUMNS", 100.to_string()).stdout();
     let text = std::fs::read_to_string(folder.path().join("one.json")).unwrap();
     let one: Value = serde_json::from_str(&text).unwrap();
     let mut checked = 0;
@@ -73,11 +63,10 @@ fn rows_of_every_built_in_workload_are_distinct_at_every_width() {
         std::fs::write(folder.path().join("run.json"), run.to_string()).unwrap();
         let wanted: BTreeSet<&str> = tests.iter().map(|test| test.name.as_str()).collect();
         for columns in [60, 80, 100] {
-            let table = lanemark(
-                folder.path(),
-                columns,
-                &["export", "run.json", "--output-format", "table"],
-            );
+            let table =
+                lanemark!(folder.path(), &["export", "run.json", "--output-format", "table"])
+                    .env("COLUMNS", columns.to_string())
+                    .stdout();
             assert!(
                 table.lines().all(|line| line.chars().count() <= columns),
                 "{name}: {columns}: {table}"

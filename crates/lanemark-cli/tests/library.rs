@@ -1,43 +1,16 @@
 //! `lanemark library` and `lanemark path` as a user sees them: the names that they accept, and the data that they show.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
+use lanemark_testbed::lanemark;
 use serde_json::Value;
-
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-fn lanemark(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(arguments).current_dir(project()).env_remove("LANEMARK_LIBRARY");
-    command.stdin(Stdio::null()).output().unwrap()
-}
-
-#[track_caller]
-fn capture_output(arguments: &[&str]) -> String {
-    let output = lanemark(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
 
 #[track_caller]
 fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&capture_output(arguments)).unwrap()
-}
-
-#[track_caller]
-fn refused(arguments: &[&str]) -> String {
-    let output = lanemark(arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-    assert_eq!(output.stdout, b"");
-    String::from_utf8(output.stderr).unwrap()
+    serde_json::from_str(&lanemark!(arguments).stdout()).unwrap()
 }
 
 #[test]
 fn a_drive_is_shown_with_each_value_and_its_origin() {
-    let text = capture_output(&["library", "samsung-950-pro-512gb"]);
+    let text = lanemark!(&["library", "samsung-950-pro-512gb"]).stdout();
     assert!(text.contains("SSD, PCIe 3.0 x4, 512"), "{text}");
     assert!(text.contains("- drive.flash.read = 50 us"), "{text}");
     let found = json(&["library", "samsung-950-pro-512gb", "--json"]);
@@ -49,7 +22,7 @@ fn a_drive_is_shown_with_each_value_and_its_origin() {
 
 #[test]
 fn platforms_are_shown_with_ports_and_other_entries_with_values() {
-    let text = capture_output(&["library", "workstation-z170"]);
+    let text = lanemark!(&["library", "workstation-z170"]).stdout();
     for part in ["DMI", "PCIe 3.0 x4", "m2", "SATA 6 Gb/s", "platform.cpu.request_submit"] {
         assert!(text.contains(part), "no {part} in\n{text}");
     }
@@ -61,7 +34,7 @@ fn platforms_are_shown_with_ports_and_other_entries_with_values() {
     let host = json(&["library", "linux-block", "--json"]);
     assert_eq!(host["kind"], "host");
     assert!(!host["values"].as_array().unwrap().is_empty());
-    let text = capture_output(&["library", "crystaldiskmark-8"]);
+    let text = lanemark!(&["library", "crystaldiskmark-8"]).stdout();
     assert!(text.contains("seq1m-q8t1-read") && text.contains("random"), "{text}");
     let workload = json(&["library", "crystaldiskmark-8", "--json"]);
     assert_eq!(workload["tests"].as_array().unwrap().len(), 8);
@@ -90,38 +63,52 @@ fn filters_and_words_leave_the_matching_entries() {
     assert!(
         !platforms.is_empty() && platforms.iter().all(|platform| platform["kind"] == "platform")
     );
-    let none = lanemark(&["library", "--search", "no such thing"]);
+    let none = lanemark!(&["library", "--search", "no such thing"]).output();
     assert_eq!((none.status.code(), none.stdout.len()), (Some(0), 0));
     assert!(String::from_utf8(none.stderr).unwrap().starts_with("no entry of the library matches"));
 }
 
 #[test]
 fn an_unknown_name_is_reported_with_similar_names() {
-    assert!(refused(&["library", "samsung-950-pro-521gb"]).contains("samsung-950-pro-512gb"));
     assert!(
-        refused(&["library", "samsung-950-pro-512gb", "--kind", "platform"]).contains("unknown")
+        lanemark!(&["library", "samsung-950-pro-521gb"])
+            .fails_with(2)
+            .contains("samsung-950-pro-512gb")
     );
-    assert!(refused(&["library", "/etc/passwd.toml"]).contains("can't be read"));
-    assert!(refused(&["library", "Cargo.toml"]).contains("is not a library file"));
-    assert!(refused(&["library", "--year", "20x5"]).contains("expected a year"));
     assert!(
-        refused(&["library", "--kind", "host", "--year", "2015"]).contains("apply only to drives")
+        lanemark!(&["library", "samsung-950-pro-512gb", "--kind", "platform"])
+            .fails_with(2)
+            .contains("unknown")
+    );
+    assert!(lanemark!(&["library", "/etc/passwd.toml"]).fails_with(2).contains("can't be read"));
+    assert!(lanemark!(&["library", "Cargo.toml"]).fails_with(2).contains("is not a library file"));
+    assert!(lanemark!(&["library", "--year", "20x5"]).fails_with(2).contains("expected a year"));
+    assert!(
+        lanemark!(&["library", "--kind", "host", "--year", "2015"])
+            .fails_with(2)
+            .contains("apply only to drives")
     );
 }
 
 #[test]
 fn a_platform_without_a_drive_has_a_path() {
-    let text = capture_output(&["path", "workstation-z170"]);
+    let text = lanemark!(&["path", "workstation-z170"]).stdout();
     assert!(text.contains("port m2") && text.contains("packets of"), "{text}");
     let found =
         json(&["path", "workstation-z170", "--json", "--set", "platform.link.dmi.pcie.lanes=1"]);
     let dmi = found["links"].as_array().unwrap().iter().find(|link| link["name"] == "DMI 3.0");
     let rate = dmi.unwrap()["rate_bytes_per_second"].as_f64().unwrap();
     assert!((0.9e9..1.0e9).contains(&rate), "{rate}");
-    assert!(refused(&["path", "workstation-z710"]).contains("workstation-z170"));
-    assert!(refused(&["path", "workstation-z170", "quick"]).contains("a test requires a drive"));
+    assert!(lanemark!(&["path", "workstation-z710"]).fails_with(2).contains("workstation-z170"));
     assert!(
-        refused(&["path", "workstation-z170", "--set", "platform.no=1"]).contains("platform.no")
+        lanemark!(&["path", "workstation-z170", "quick"])
+            .fails_with(2)
+            .contains("a test requires a drive")
+    );
+    assert!(
+        lanemark!(&["path", "workstation-z170", "--set", "platform.no=1"])
+            .fails_with(2)
+            .contains("platform.no")
     );
 }
 
@@ -130,7 +117,7 @@ fn a_platform_without_a_drive_has_a_path() {
 fn drives_behind_one_uplink_show_their_loss_to_it() {
     let system = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4";
     let narrow = ["--set", "platform.link.dmi.pcie.lanes=1"];
-    let text = capture_output(&[&["path", system, "--no-interval"], &narrow[..]].concat());
+    let text = lanemark!(&[&["path", system, "--no-interval"], &narrow[..]].concat()).stdout();
     assert!(
         text.contains("You lose ") && text.contains("to DMI 3.0, which 4 drives share"),
         "{text}"
@@ -144,7 +131,7 @@ fn drives_behind_one_uplink_show_their_loss_to_it() {
     // Without the loss, the reported throughput equals the total throughput of the four drives' links.
     assert!((1.9e9..2.4e9).contains(&with), "{with}");
     let alone =
-        capture_output(&["path", "samsung-850-pro-1tb@workstation-z170:sata", "--no-interval"]);
+        lanemark!(&["path", "samsung-850-pro-1tb@workstation-z170:sata", "--no-interval"]).stdout();
     assert!(!alone.contains("drives share"), "{alone}");
 }
 
@@ -152,10 +139,10 @@ fn drives_behind_one_uplink_show_their_loss_to_it() {
 fn a_path_shows_requests_a_second_of_random_tests_and_explains_like_sim() {
     let system = "samsung-950-pro-512gb@workstation-z170:m2";
     let test = "crystaldiskmark-8:rnd4k-q32t1-read";
-    let text = capture_output(&["path", system, test, "--no-interval"]);
+    let text = lanemark!(&["path", system, test, "--no-interval"]).stdout();
     assert!(text.contains(" IOPS"), "{text}");
     let explained = text.lines().last().unwrap();
-    let simulated = capture_output(&["sim", system, test, "--no-interval", "--no-save"]);
+    let simulated = lanemark!(&["sim", system, test, "--no-interval", "--no-save"]).stdout();
     assert!(simulated.contains(explained.trim_end_matches('.')), "{explained}\n{simulated}");
 }
 
@@ -169,7 +156,7 @@ fn a_part_of_a_name_an_alias_and_a_model_are_suggested_with_the_list() {
         ("samsung-970-evo-1tb@workstation-z170:m2", "cdm", "`crystaldiskmark-8`"),
         ("samsung-970-evo-1tb@nowhere:m2", "quick", "lanemark library --kind platform"),
     ] {
-        let message = refused(&["sim", system, workload]);
+        let message = lanemark!(&["sim", system, workload]).fails_with(2);
         assert!(
             message.contains(says) && message.contains("lanemark library --kind"),
             "{system}: {message}"
@@ -183,13 +170,14 @@ fn a_part_of_a_name_an_alias_and_a_model_are_suggested_with_the_list() {
         "--axis",
         "qd=1,2",
     ];
-    assert!(refused(&axis).contains("did you mean `queue_depth`?"));
+    assert!(lanemark!(&axis).fails_with(2).contains("did you mean `queue_depth`?"));
     // A drive that is given without a port is listed with exactly the ports that it fits.
-    let message = refused(&["sim", &format!("{DRIVE}@workstation-z170"), "quick"]);
+    let message = lanemark!(&["sim", &format!("{DRIVE}@workstation-z170"), "quick"]).fails_with(2);
     for port in ["pcie-slot", "m2"] {
         assert!(message.contains(&format!("{DRIVE}@workstation-z170:{port}")), "{message}");
     }
     assert!(!message.contains(":sata"), "{message}");
-    let message = refused(&["sim", "samsung-850-pro-1tb@workstation-z170", "quick"]);
+    let message =
+        lanemark!(&["sim", "samsung-850-pro-1tb@workstation-z170", "quick"]).fails_with(2);
     assert!(message.contains("workstation-z170:sata") && !message.contains(":m2"), "{message}");
 }

@@ -8,15 +8,13 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use lanemark_oltp::download;
-use lanemark_testbed::{skipped, tool_or_skip};
+use lanemark_testbed::{lanemark, skipped, tool_or_skip};
 
 const STUDY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/oltp-value-sas.toml");
 const OTHER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/sata-express.toml");
 
 fn command(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.current_dir(folder).args(["oltp", "live"]).args(args);
-    command
+    lanemark!(folder, &[&["oltp", "live"], args].concat()).command()
 }
 
 fn stderr(output: &Output) -> String {

@@ -7,11 +7,10 @@
 //! are missing.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use lanemark_oltp::download;
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
-use lanemark_testbed::{Group, LoopDevice, Mounted};
+use lanemark_testbed::{Group, LoopDevice, Mounted, lanemark};
 
 /// Number of users, which is more than enough to keep both the slow and the fast device busy.
 const USERS: &str = "8";
@@ -37,13 +36,7 @@ struct Measured {
 
 impl Bench {
     fn lanemark(&self, args: &[&str]) -> String {
-        let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-            .current_dir(self.folder.path())
-            .args(args)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        lanemark!(self.folder.path(), args).stdout()
     }
 
     fn oltp(&self, args: &[&str]) -> String {

@@ -1,8 +1,8 @@
 //! `lanemark plot`: self-contained drawings of results, and refusals that do not change files.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+
+use lanemark_testbed::{lanemark, stderr};
 
 /// Six queue depths of one short test.
 const DEPTHS: &str = r#"
@@ -22,12 +22,6 @@ interval = "1 ms"
 
 const CHARTS: [&str; 6] = ["throughput", "percentiles", "cumulative", "load", "time", "budget"];
 
-fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
-    command.stdin(Stdio::null()).output().unwrap()
-}
-
 /// Creates a folder with a result for six queue depths, `depths.json`.
 fn results() -> tempfile::TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -38,7 +32,7 @@ fn results() -> tempfile::TempDir {
     let text = format!("{}{tests}", DEPTHS.replace("interval = \"1 ms\"\n", ""));
     fs::write(folder.path().join("depths.toml"), text).unwrap();
     let system = "samsung-850-pro-1tb@workstation-z170:sata";
-    let ran = lanemark(
+    let ran = lanemark!(
         folder.path(),
         &[
             "sim",
@@ -49,14 +43,11 @@ fn results() -> tempfile::TempDir {
             "1ms",
             "--out",
             "depths.json",
-        ],
-    );
+        ]
+    )
+    .output();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     folder
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
@@ -65,7 +56,8 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
     for chart in CHARTS {
         let out = format!("{chart}.svg");
         let ran =
-            lanemark(folder.path(), &["plot", "depths.json", "--chart", chart, "--out", &out]);
+            lanemark!(folder.path(), &["plot", "depths.json", "--chart", chart, "--out", &out])
+                .output();
         assert!(ran.status.success(), "{chart}: {}", stderr(&ran));
         let svg = fs::read_to_string(folder.path().join(&out)).unwrap();
         assert!(svg.starts_with("<?xml") && svg.trim_end().ends_with("</svg>"), "{chart}");
@@ -74,13 +66,14 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
         assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count(), "{chart}");
         assert!(svg.matches("class=\"title\"").count() >= 1, "{chart} lacks a panel");
     }
-    let dark = lanemark(folder.path(), &["plot", "depths.json", "--dark", "--out", "dark.svg"]);
+    let dark =
+        lanemark!(folder.path(), &["plot", "depths.json", "--dark", "--out", "dark.svg"]).output();
     assert!(dark.status.success(), "{}", stderr(&dark));
     assert!(fs::read_to_string(folder.path().join("dark.svg")).unwrap().contains("#16181a"));
     // A panel is selected by its title, and an existing drawing with the same name is overwritten.
     let one =
         ["plot", "depths.json", "--chart", "budget", "--panel", "qd16", "--out", "budget.svg"];
-    assert!(lanemark(folder.path(), &one).status.success());
+    assert!(lanemark!(folder.path(), &one).output().status.success());
     let svg = fs::read_to_string(folder.path().join("budget.svg")).unwrap();
     assert_eq!(svg.matches("class=\"title\"").count(), 1);
 }
@@ -92,7 +85,7 @@ fn an_impossible_drawing_is_refused_and_nothing_is_overwritten() {
     fs::write(path.join("mine.svg"), "<svg>mine</svg>").unwrap();
     let fails = |arguments: &[&str], expected: &str| {
         let all = [&["plot"], arguments].concat();
-        let ran = lanemark(path, &all);
+        let ran = lanemark!(path, &all).output();
         assert!(
             !ran.status.success() && stderr(&ran).contains(expected),
             "{all:?}: {}",

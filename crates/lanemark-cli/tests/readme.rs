@@ -5,13 +5,9 @@
 //! installed package (`make dist-test`).
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use lanemark_testbed::documents::{self, EmptyFolder, commands};
-
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
+use lanemark_testbed::project;
 
 /// Runs all commands of a document in an empty folder.
 #[track_caller]

@@ -3,18 +3,15 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use lanemark_testbed::{Lanemark, lanemark, project, stderr};
 use serde_json::Value;
 use tempfile::TempDir;
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 const TWO: &str = "samsung-850-pro-1tb@workstation-z170:sata+sata-2";
-
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
 
 fn sample(name: &str) -> String {
     let path = project().join("crates/lanemark-trace/tests/samples").join(name);
@@ -25,42 +22,15 @@ fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.arg("replay").args(arguments).current_dir(project()).env_remove("LANEMARK_LIBRARY");
-    command
-}
-
-fn replay(arguments: &[&str]) -> Output {
-    command(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
-}
-
-#[track_caller]
-fn succeeds(arguments: &[&str]) -> String {
-    let output = replay(arguments);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
-    String::from_utf8(output.stdout).unwrap()
+fn replay(arguments: &[&str]) -> Lanemark {
+    lanemark!(&[&["replay"], arguments].concat())
 }
 
 #[track_caller]
 fn json(arguments: &[&str]) -> Value {
     let mut arguments = arguments.to_vec();
     arguments.push("--json");
-    serde_json::from_str(&succeeds(&arguments)).unwrap()
-}
-
-#[track_caller]
-fn fails(arguments: &[&str], code: i32) -> String {
-    let output = replay(arguments);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
-    assert!(output.stdout.is_empty(), "data on stdout of a failed command");
-    let message = stderr(&output).to_owned();
-    assert!(!message.contains("panicked"), "{message}");
-    message
+    serde_json::from_str(&replay(&arguments).stdout()).unwrap()
 }
 
 /// Writes a trace of random reads and some writes, 20 µs apart.
@@ -82,7 +52,7 @@ fn a_trace_is_replayed_shown_and_saved_with_its_hash() {
     let out = folder.path().join("replay.json");
     let trace = trace(&folder, 5_000);
     let out = out.to_str().unwrap();
-    let text = succeeds(&[NVME, &trace, "--out", out]);
+    let text = replay(&[NVME, &trace, "--out", out]).stdout();
     for word in ["made.csv", "5000 requests of the trace, as recorded, over 0.1", "flash dies"] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
     }
@@ -131,7 +101,7 @@ fn every_sample_is_replayed() {
         let result = json(&[TWO, &sample(name), "--wrap", "--out", out]);
         assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], requests, "{name}");
     }
-    let printed = succeeds(&[TWO, &sample("blkparse.txt"), "--out", out]);
+    let printed = replay(&[TWO, &sample("blkparse.txt"), "--out", out]).stdout();
     assert!(printed.contains("\nflushes ") && printed.contains("\ntrims "), "{printed}");
     let result = json(&[NVME, &sample("iolog-3.log"), "--out", out]);
     assert_eq!(result["tests"][0]["samples"][0]["replay"]["trims"]["bytes"], 4096);
@@ -147,7 +117,7 @@ fn every_sample_is_replayed() {
 fn several_devices_are_put_on_one_drive_on_request() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    let message = fails(&[NVME, &sample("mqsim.trace"), "--out", out], 2);
+    let message = replay(&[NVME, &sample("mqsim.trace"), "--out", out]).fails_with(2);
     assert!(message.contains("use --as-one to replay all devices on one drive"), "{message}");
     let result = json(&[NVME, &sample("mqsim.trace"), "--as-one", "--out", out]);
     assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], 3);
@@ -190,10 +160,10 @@ fn a_trace_without_replayable_events_is_an_error_that_names_its_events() {
     fs::write(&path, line).unwrap();
     let out = folder.path().to_str().unwrap();
     let path = path.to_str().unwrap();
-    let message = fails(&[NVME, path, "--out", out], 2);
+    let message = replay(&[NVME, path, "--out", out]).fails_with(2);
     assert!(message.contains("the trace contains the events C (complete)"), "{message}");
     assert!(message.contains("add --action C"), "{message}");
-    succeeds(&[NVME, path, "--action", "C", "--out", out]);
+    replay(&[NVME, path, "--action", "C", "--out", out]).stdout();
 }
 
 #[test]
@@ -203,7 +173,7 @@ fn whole_numbers_that_may_be_of_either_simulator_are_refused() {
     fs::write(&path, "0 0 29320 8 1\n5 0 102400 16 0\n17 0 204800 8 1\n").unwrap();
     let out = folder.path().to_str().unwrap();
     let path = path.to_str().unwrap();
-    let message = fails(&[NVME, path, "--out", out], 2);
+    let message = replay(&[NVME, path, "--out", out]).fails_with(2);
     assert!(message.contains("--format mqsim or --format disksim"), "{message}");
     let span = |format| {
         let result = json(&[NVME, path, "--format", format, "--out", out]);
@@ -216,7 +186,7 @@ fn whole_numbers_that_may_be_of_either_simulator_are_refused() {
 fn warnings_are_reported() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    let text = succeeds(&[TWO, &sample("msr.csv"), "--out", out]);
+    let text = replay(&[TWO, &sample("msr.csv"), "--out", out]).stdout();
     assert!(
         text.contains("! one request had times before the previous line's, by up to 5.5 us"),
         "{text}"
@@ -224,7 +194,7 @@ fn warnings_are_reported() {
     let path = folder.path().join("far.csv");
     fs::write(&path, "op,offset,size\nread,9000000000000,4096\nread,0,0\n").unwrap();
     let far = path.to_str().unwrap();
-    let text = succeeds(&[NVME, far, "--as-fast-as-possible", "--wrap", "--out", out]);
+    let text = replay(&[NVME, far, "--as-fast-as-possible", "--wrap", "--out", out]).stdout();
     assert!(text.contains("! one request lay beyond the end of the drive"), "{text}");
     assert!(text.contains("! one request had no length"), "{text}");
 }
@@ -259,12 +229,13 @@ fn wrong_input_is_reported_with_its_line_and_exits_with_2() {
     for (arguments, expected) in cases {
         let mut arguments = arguments.to_vec();
         arguments.extend(["--out", out]);
-        let message = fails(&arguments, 2);
+        let message = replay(&arguments).fails_with(2);
         assert!(message.contains(expected), "{arguments:?} said: {message}");
     }
     let far = folder.path().join("far.csv");
     fs::write(&far, "op,offset,size\nread,9000000000000,4096\n").unwrap();
-    let message = fails(&[NVME, far.to_str().unwrap(), "--as-fast-as-possible", "--out", out], 2);
+    let message =
+        replay(&[NVME, far.to_str().unwrap(), "--as-fast-as-possible", "--out", out]).fails_with(2);
     assert!(
         message.contains("far.csv:2: a request at") && message.contains("hint: use --wrap"),
         "{message}"
@@ -277,7 +248,8 @@ fn ctrl_c_saves_the_results_so_far() {
     let out = folder.path().join("replay.json");
     // The trace comes through a pipe that is not closed, so the replay cannot end by itself.
     let arguments = [NVME, "/dev/stdin", "--out", out.to_str().unwrap()];
-    let mut child = command(&arguments)
+    let mut child = replay(&arguments)
+        .command()
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

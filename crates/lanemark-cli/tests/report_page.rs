@@ -8,17 +8,10 @@ mod axe;
 mod browser;
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use browser::Browser;
+use lanemark_testbed::lanemark;
 use serde_json::{Value, json};
-
-fn lanemark(folder: &Path, arguments: &[&str]) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
 
 /// Writes the page of two runs with series, and opens it. Returns `None` if there is no browser.
 fn open_page(folder: &Path, profile: &Path) -> Option<(Browser, String)> {
@@ -26,9 +19,9 @@ fn open_page(folder: &Path, profile: &Path) -> Option<(Browser, String)> {
         let system = "samsung-850-pro-1tb@workstation-z170:sata";
         let arguments = ["sim", system, "crystaldiskmark-8", "--seed", seed, "--no-interval"];
         let scale = ["--duration", "50ms", "--repeats", "2", "--interval", "1ms", "--out", name];
-        lanemark(folder, &[arguments.as_slice(), &scale].concat());
+        lanemark!(folder, &[arguments.as_slice(), &scale].concat()).stdout();
     }
-    lanemark(folder, &["report", "one.json", "two.json", "--html", "page.html"]);
+    lanemark!(folder, &["report", "one.json", "two.json", "--html", "page.html"]).stdout();
     let address = format!("file://{}", folder.join("page.html").display());
     let mut browser = Browser::start(profile)?;
     browser.screen(1280, "light");

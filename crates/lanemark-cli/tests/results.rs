@@ -2,33 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
+use lanemark_testbed::lanemark;
 use serde_json::Value;
 use tempfile::TempDir;
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:m2";
 const READS: &str = "crystaldiskmark-8:rnd4k-q32t1-read";
-
-fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
-    command.stdin(Stdio::null()).output().unwrap()
-}
-
-#[track_caller]
-fn capture_output(folder: &Path, arguments: &[&str]) -> String {
-    let output = lanemark(folder, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-#[track_caller]
-fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
-    let output = lanemark(folder, arguments);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}");
-    String::from_utf8(output.stderr).unwrap()
-}
 
 /// Saves a short simulation to `out`.
 fn simulated(folder: &TempDir, out: &str, more: &[&str]) {
@@ -37,42 +17,42 @@ fn simulated(folder: &TempDir, out: &str, more: &[&str]) {
 
 fn repeated(folder: &TempDir, out: &str, repeats: &str, more: &[&str]) {
     let usual = ["sim", NVME, READS, "--duration", "10ms", "--repeats", repeats, "--no-interval"];
-    capture_output(folder.path(), &[&usual[..], &["--out", out], more].concat());
+    lanemark!(folder.path(), &[&usual[..], &["--out", out], more].concat()).stdout();
 }
 
 #[test]
 fn an_unsaved_result_is_only_printed() {
     let folder = tempfile::tempdir().unwrap();
     let usual = ["sim", NVME, READS, "--duration", "5ms", "--repeats", "1", "--no-interval"];
-    let output = lanemark(folder.path(), &[&usual[..], &["--no-save"]].concat());
+    let output = lanemark!(folder.path(), &[&usual[..], &["--no-save"]].concat()).output();
     assert!(output.status.success());
     assert!(
         !output.stdout.is_empty() && !String::from_utf8_lossy(&output.stderr).contains("saved")
     );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    let error =
-        refused(folder.path(), &[&usual[..], &["--no-save", "--out", "x.json"]].concat(), 2);
+    let error = lanemark!(folder.path(), &[&usual[..], &["--no-save", "--out", "x.json"]].concat())
+        .fails_with(2);
     assert!(error.contains("--no-save"), "{error}");
 }
 
 #[test]
 fn results_are_listed_and_searched() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(refused(folder.path(), &["results", "none"], 2).contains("hint: "));
-    assert_eq!(capture_output(folder.path(), &["results"]), "", "no result is saved yet");
+    assert!(lanemark!(folder.path(), &["results", "none"]).fails_with(2).contains("hint: "));
+    assert_eq!(lanemark!(folder.path(), &["results"]).stdout(), "", "no result is saved yet");
     simulated(&folder, "results/one.json", &[]);
     simulated(&folder, "results/two.json", &["--seed", "7"]);
     fs::write(folder.path().join("results/other.json"), "{}").unwrap();
     fs::write(folder.path().join("results/broken.json"), "{").unwrap();
-    let text = capture_output(folder.path(), &["results"]);
+    let text = lanemark!(folder.path(), &["results"]).stdout();
     assert!(text.contains("one.json") && text.contains("two.json"), "{text}");
     assert!(!text.contains("other.json") && !text.contains("broken.json"), "{text}");
     assert!(text.contains("lanemark sim samsung-950-pro-512gb@workstation-z170:m2"), "{text}");
-    let found = capture_output(folder.path(), &["results", "--search", "SEED 7", "--json"]);
+    let found = lanemark!(folder.path(), &["results", "--search", "SEED 7", "--json"]).stdout();
     let found: Value = serde_json::from_str(&found).unwrap();
     assert_eq!(found.as_array().unwrap().len(), 1);
     assert_eq!(found[0]["path"], "results/two.json");
-    let none = lanemark(folder.path(), &["results", "--search", "nothing of it"]);
+    let none = lanemark!(folder.path(), &["results", "--search", "nothing of it"]).output();
     assert_eq!((none.status.code(), none.stdout.len()), (Some(0), 0));
 }
 
@@ -80,7 +60,7 @@ fn results_are_listed_and_searched() {
 fn columns_are_exported_as_csv() {
     let folder = tempfile::tempdir().unwrap();
     simulated(&folder, "one.json", &["--full"]);
-    let text = capture_output(folder.path(), &["export", "one.json", "--output-format", "csv"]);
+    let text = lanemark!(folder.path(), &["export", "one.json", "--output-format", "csv"]).stdout();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();
     let row = lines.next().unwrap();
@@ -91,11 +71,11 @@ fn columns_are_exported_as_csv() {
     assert!(iops > 100_000.0);
     let samples = ["export", "one.json", "--output-format", "csv", "--table", "samples"];
     let samples = [&samples[..], &["--out", "samples.csv"]].concat();
-    assert_eq!(capture_output(folder.path(), &samples), "");
+    assert_eq!(lanemark!(folder.path(), &samples).stdout(), "");
     let written = fs::read_to_string(folder.path().join("samples.csv")).unwrap();
     assert_eq!(written.lines().count(), 4);
-    assert!(refused(folder.path(), &samples, 3).contains("exists"));
-    let error = refused(folder.path(), &["export", "one.json", "--table", "hops"], 2);
+    assert!(lanemark!(folder.path(), &samples).fails_with(3).contains("exists"));
+    let error = lanemark!(folder.path(), &["export", "one.json", "--table", "hops"]).fails_with(2);
     assert!(error.contains("--table applies only to csv"), "{error}");
 }
 
@@ -106,7 +86,7 @@ fn names_with_commas_and_quotes_stay_one_cell() {
     let path = folder.path().join("one.json");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("RND4K Q32T1 read", "a, \\\"b\\\"")).unwrap();
-    let text = capture_output(folder.path(), &["export", "one.json", "--output-format", "csv"]);
+    let text = lanemark!(folder.path(), &["export", "one.json", "--output-format", "csv"]).stdout();
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let row = reader.records().next().unwrap().unwrap();
     assert_eq!(&row[0], "a, \"b\"");
@@ -117,17 +97,17 @@ fn percentiles_are_compared_with_intervals_and_differences_are_named() {
     let folder = tempfile::tempdir().unwrap();
     // The median of six repeats has an interval; the median of fewer repeats does not.
     simulated(&folder, "few.json", &["--full"]);
-    let text = capture_output(folder.path(), &["compare", "few.json", "few.json", "--detail"]);
+    let text = lanemark!(folder.path(), &["compare", "few.json", "few.json", "--detail"]).stdout();
     assert!(text.contains("Percentiles of latency") && !text.contains("95% in"), "{text}");
     repeated(&folder, "one.json", "6", &["--full"]);
     repeated(&folder, "two.json", "6", &["--full", "--size", "512MiB"]);
-    let text = capture_output(folder.path(), &["compare", "one.json", "two.json", "--detail"]);
+    let text = lanemark!(folder.path(), &["compare", "one.json", "two.json", "--detail"]).stdout();
     for part in ["Percentiles of latency", "p50", "p99.9", "95% in", "–"] {
         assert!(text.contains(part), "no {part} in\n{text}");
     }
     let difference = "different settings: RND4K Q32T1 read (span 1 GiB and 512 MiB";
     assert!(text.contains(difference), "{text}");
-    let same = capture_output(folder.path(), &["compare", "one.json", "one.json"]);
+    let same = lanemark!(folder.path(), &["compare", "one.json", "one.json"]).stdout();
     assert!(!same.contains("different settings"), "{same}");
 }
 
@@ -135,7 +115,7 @@ fn percentiles_are_compared_with_intervals_and_differences_are_named() {
 fn a_target_is_answered_with_the_smallest_sufficient_depth() {
     let folder = tempfile::tempdir().unwrap();
     let usual = ["sweep", NVME, "--workload", READS, "--duration", "10ms", "--out", "s.csv"];
-    let text = capture_output(folder.path(), &[&usual[..], &["--target", "90%"]].concat());
+    let text = lanemark!(folder.path(), &[&usual[..], &["--target", "90%"]].concat()).stdout();
     let (_, answer) = text.split_once(": queue_depth ").unwrap();
     let depth: f64 = answer.split_whitespace().next().unwrap().parse().unwrap();
     let points = fs::read_to_string(folder.path().join("s.csv")).unwrap();
@@ -160,7 +140,8 @@ fn a_target_is_answered_with_the_smallest_sufficient_depth() {
         (&["--target", "110%"], "above 0%"),
         (&["--target", "90%", "--axis", "block=4KiB,8KiB"], "a load axis"),
     ] {
-        let told_here = refused(folder.path(), &[&usual[..7], &["x.csv"], more].concat(), 2);
+        let told_here =
+            lanemark!(folder.path(), &[&usual[..7], &["x.csv"], more].concat()).fails_with(2);
         assert!(told_here.contains(reason), "{told_here}");
     }
 }
@@ -173,13 +154,13 @@ fn packed_traces_are_replayed_and_a_bomb_ends() {
         let file = file.to_str().unwrap();
         let more = ["--device", "usr,0", "--wrap", "--no-save", "--json"];
         let arguments = [&["replay", NVME, file][..], &more].concat();
-        let text = capture_output(folder.path(), &arguments);
+        let text = lanemark!(folder.path(), &arguments).stdout();
         serde_json::from_str::<Value>(&text).unwrap()["tests"][0]["samples"].clone()
     };
     assert_eq!(replay(&samples.join("msr.csv.gz")), replay(&samples.join("msr.csv")));
     fs::write(folder.path().join("cut.gz"), &fs::read(samples.join("msr.csv.gz")).unwrap()[..60])
         .unwrap();
-    let output = lanemark(folder.path(), &["replay", NVME, "cut.gz", "--no-save"]);
+    let output = lanemark!(folder.path(), &["replay", NVME, "cut.gz", "--no-save"]).output();
     assert_ne!(output.status.code(), Some(0));
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("as gzip") && !errors.contains("panicked"), "{errors}");

@@ -3,9 +3,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
-use lanemark_testbed::Mounted;
+use lanemark_testbed::{Lanemark, Mounted, lanemark};
 use tempfile::TempDir;
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:m2";
@@ -29,20 +28,10 @@ impl User {
         Self { variables: vec![(variable, value.into())], ..Self::new() }
     }
 
-    fn lanemark(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-        command.args(arguments).current_dir(self.current.path()).env_clear();
-        command.env("HOME", self.home.path()).envs(self.variables.iter().cloned());
-        command.stdin(Stdio::null()).output().unwrap()
-    }
-
-    /// Runs a command that must succeed, and returns stdout and stderr.
-    #[track_caller]
-    fn ends(&self, arguments: &[&str]) -> (String, String) {
-        let Output { status, stdout, stderr } = self.lanemark(arguments);
-        let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8(text).unwrap());
-        assert!(status.success(), "{arguments:?}: {status}: {stderr}");
-        (stdout, stderr)
+    fn lanemark(&self, arguments: &[&str]) -> Lanemark {
+        let run = lanemark!(self.current.path(), arguments).env("HOME", self.home.path());
+        let run = run.without("LANEMARK_RESULTS");
+        self.variables.iter().fold(run, |run, (name, value)| run.env(name, value))
     }
 }
 
@@ -76,9 +65,9 @@ fn commands() -> Vec<Vec<&'static str>> {
 
 /// Copies the commands' input files into the current folder, and returns the names of the files there.
 fn prepare(user: &User) -> Vec<String> {
-    user.ends(&["samples", "copy", "columns.csv"]);
-    user.ends(&["samples", "copy", "fio-3.33-plus.json"]);
-    user.ends(&["oltp", "load", "--warehouses", "1", "--scale", "100"]);
+    user.lanemark(&["samples", "copy", "columns.csv"]).texts();
+    user.lanemark(&["samples", "copy", "fio-3.33-plus.json"]).texts();
+    user.lanemark(&["oltp", "load", "--warehouses", "1", "--scale", "100"]).texts();
     names(user.current.path())
 }
 
@@ -88,7 +77,7 @@ fn every_command_saves_in_the_state_folder_and_leaves_the_current_folder_as_it_w
     let before = prepare(&user);
     let state = user.home.path().join(".local/state/lanemark");
     for (number, arguments) in commands().iter().enumerate() {
-        let (stdout, stderr) = user.ends(arguments);
+        let (stdout, stderr) = user.lanemark(arguments).texts();
         assert!(!stdout.is_empty(), "{arguments:?}");
         let saved = stderr.lines().find_map(|line| line.strip_prefix("saved "));
         let saved = saved.unwrap_or_else(|| panic!("{arguments:?}: {stderr}"));
@@ -100,7 +89,7 @@ fn every_command_saves_in_the_state_folder_and_leaves_the_current_folder_as_it_w
     left.retain(|name| !name.contains(".db"));
     let before: Vec<_> = before.into_iter().filter(|name| !name.contains(".db")).collect();
     assert_eq!(left.len(), before.len(), "{left:?}");
-    let (listed, _) = user.ends(&["results"]);
+    let (listed, _) = user.lanemark(&["results"]).texts();
     assert!(listed.contains(&state.display().to_string()), "{listed}");
 }
 
@@ -109,19 +98,19 @@ fn variables_name_the_folder() {
     let sim = &commands()[0];
     let state = TempDir::new().unwrap();
     let user = User::with("XDG_STATE_HOME", state.path());
-    user.ends(sim);
+    user.lanemark(sim).texts();
     assert_eq!(names(&state.path().join("lanemark")).len(), 1);
     // A relative path is not valid in that variable.
     let user = User::with("XDG_STATE_HOME", "state");
-    user.ends(sim);
+    user.lanemark(sim).texts();
     assert_eq!(names(&user.home.path().join(".local/state/lanemark")).len(), 1);
     let user = User::with("LANEMARK_RESULTS", "own/runs");
-    user.ends(sim);
+    user.lanemark(sim).texts();
     assert_eq!(names(&user.current.path().join("own/runs")).len(), 1);
     assert_eq!(names(user.home.path()), [""; 0]);
     // Only the requested file is written.
-    user.ends(&[&sim[..], &["--out", "one.json"]].concat());
-    user.ends(&[&sim[..], &["--no-save"]].concat());
+    user.lanemark(&[&sim[..], &["--out", "one.json"]].concat()).texts();
+    user.lanemark(&[&sim[..], &["--no-save"]].concat()).texts();
     assert_eq!(names(&user.current.path().join("own/runs")).len(), 1);
 }
 
@@ -133,7 +122,7 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
         let user = User::with("LANEMARK_RESULTS", &folder);
         prepare(&user);
         for arguments in commands() {
-            let output = user.lanemark(&arguments);
+            let output = user.lanemark(&arguments).output();
             let stdout = text(&output.stdout);
             let stderr = text(&output.stderr);
             assert_eq!(output.status.code(), Some(NOT_SAVED), "{arguments:?}: {stderr}");
@@ -145,10 +134,10 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
         }
         // A requested file must be writable, and the command fails before it runs.
         let requested = folder.join("one.json").display().to_string();
-        let output = user.lanemark(&["sim", NVME, TEST, "--out", &requested]);
+        let output = user.lanemark(&["sim", NVME, TEST, "--out", &requested]).output();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     }
-    let (_, message) = User::new().ends(&["results"]);
+    let (_, message) = User::new().lanemark(&["results"]).texts();
     assert!(message.contains("no result matches"), "{message}");
 }
 
@@ -159,14 +148,14 @@ fn a_full_folder_never_costs_the_figures() {
     fs::write(small.path().join("filler"), vec![0; 60 << 10]).unwrap();
     let user = User::with("LANEMARK_RESULTS", small.path());
     let sim = &commands()[0];
-    let output = user.lanemark(sim);
+    let output = user.lanemark(sim).output();
     let stdout = text(&output.stdout);
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(NOT_SAVED), "{stderr}");
     assert!(stdout.contains(" MB/s") && stderr.contains("warning: the result is not saved: "));
     // A requested file in the full folder is an error, but the figures are printed.
     let requested = small.path().join("one.json").display().to_string();
-    let output = user.lanemark(&[&sim[..], &["--out", &requested]].concat());
+    let output = user.lanemark(&[&sim[..], &["--out", &requested]].concat()).output();
     let again = text(&output.stdout);
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
@@ -178,24 +167,24 @@ fn a_bare_name_is_found_in_the_folder_of_results() {
     let user = User::new();
     let state = user.home.path().join(".local/state/lanemark");
     let one = state.join("one.json").display().to_string();
-    user.ends(&[&commands()[0][..], &["--out", &one]].concat());
+    user.lanemark(&[&commands()[0][..], &["--out", &one]].concat()).texts();
     fs::copy(&one, user.current.path().join("here.json")).unwrap();
-    user.ends(&["compare", "one.json", "here.json"]);
+    user.lanemark(&["compare", "one.json", "here.json"]).texts();
     for name in ["one.json", "one"] {
-        user.ends(&["compare", name, "here.json"]);
-        user.ends(&["report", name, "here.json", "--html", "page.html"]);
-        user.ends(&["plot", name, "--chart", "budget", "--out", "budget.svg"]);
-        user.ends(&["whatif", name, "--port", "pcie-slot", "--no-interval"]);
-        user.ends(&["export", name, "--output-format", "csv"]);
+        user.lanemark(&["compare", name, "here.json"]).texts();
+        user.lanemark(&["report", name, "here.json", "--html", "page.html"]).texts();
+        user.lanemark(&["plot", name, "--chart", "budget", "--out", "budget.svg"]).texts();
+        user.lanemark(&["whatif", name, "--port", "pcie-slot", "--no-interval"]).texts();
+        user.lanemark(&["export", name, "--output-format", "csv"]).texts();
     }
     // The current folder is searched first, and a path with a folder is used as it is.
     fs::write(user.current.path().join("one.json"), "{}").unwrap();
-    let output = user.lanemark(&["compare", "one.json", "here.json"]);
+    let output = user.lanemark(&["compare", "one.json", "here.json"]).output();
     assert!(text(&output.stderr).contains("one.json is not a Lanemark result"));
     for (wrong, says) in
         [("two.json", "is neither in the current folder nor in "), ("./two.json", "can't be read")]
     {
-        let output = user.lanemark(&["compare", "here.json", wrong]);
+        let output = user.lanemark(&["compare", "here.json", wrong]).output();
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         assert!(stderr.contains(says), "{wrong}: {stderr}");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use lanemark_testbed::lanemark;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -14,14 +15,6 @@ const SOON: Duration = Duration::from_millis(2500);
 
 fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-fn start(folder: &Path, arguments: &[&str]) -> Child {
-    // If the tests run in the background or with nohup(1), children ignore signals.
-    let mut command = Command::new("env");
-    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_lanemark")]);
-    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 fn wait_for(what: &str, there: impl Fn() -> bool) {
@@ -65,7 +58,8 @@ fn each_signal_has_its_exit_code_and_leaves_nothing_of_a_measurement() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
         let folder = folder();
         let arguments = ["bench", "target.dat", "--size", "4MiB", "--duration", "600s"];
-        let child = start(folder.path(), &[&arguments[..], &["--out", "r.json"]].concat());
+        let child =
+            lanemark!(folder.path(), &[&arguments[..], &["--out", "r.json"]].concat()).start();
         wait_for("target", || folder.path().join("target.dat").exists());
         std::thread::sleep(Duration::from_millis(500));
         ends(child, signal, code);
@@ -85,7 +79,8 @@ fn a_long_simulated_test_is_left_with_the_tests_before_it() {
         [[test]]\nname = \"short\"\nduration = \"1 ms\"\n\n[[test]]\nname = \"long\"\nduration = \"1 h\"\n";
     fs::write(folder.path().join("two.toml"), text).unwrap();
     let child =
-        start(folder.path(), &["sim", NVME, "two.toml", "--out", "r.json", "--html", "p.html"]);
+        lanemark!(folder.path(), &["sim", NVME, "two.toml", "--out", "r.json", "--html", "p.html"])
+            .start();
     wait_for("result", || folder.path().join("r.json").exists());
     let output = ends(child, "-TERM", 143);
     let printed = String::from_utf8_lossy(&output.stdout);
@@ -98,7 +93,7 @@ fn a_long_simulated_test_is_left_with_the_tests_before_it() {
     assert_eq!(names(folder.path()).len(), 3, "{:?}", names(folder.path()));
     // During the first test there is no result yet, so no file is written.
     let long = ["sim", NVME, "two.toml:long", "--out", "new/r.json"];
-    let child = start(folder.path(), &long);
+    let child = lanemark!(folder.path(), &long).start();
     wait_for("folder", || folder.path().join("new").exists());
     let output = ends(child, "-INT", 130);
     assert!(String::from_utf8_lossy(&output.stderr).contains("nothing is saved"));
@@ -118,10 +113,11 @@ fn a_study_that_ends_within_a_long_test_saves_the_ended_tests() {
         label = \"One\"\ndrive = \"samsung-950-pro-512gb\"\nplatform = \"workstation-z170\"\n\
         port = \"pcie-slot\"\n";
     fs::write(folder.path().join("study.toml"), study).unwrap();
-    let child = start(
+    let child = lanemark!(
         folder.path(),
-        &["study", "study.toml", "--full", "--out", "r.json", "--html", "p.html"],
-    );
+        &["study", "study.toml", "--full", "--out", "r.json", "--html", "p.html"]
+    )
+    .start();
     // The short test takes a moment, and the long test minutes.
     std::thread::sleep(Duration::from_millis(1500));
     let output = ends(child, "-TERM", 143);
@@ -149,7 +145,7 @@ fn a_sweep_keeps_its_points_and_continues() {
         [&["sweep", NVME, "--workload", test][..], &axes].concat().join(" ")
     };
     let arguments = sweep("1,2", "1ms,1h");
-    let child = start(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
+    let child = lanemark!(folder.path(), &arguments.split(' ').collect::<Vec<_>>()).start();
     let rows = || fs::read_to_string(folder.path().join("s.csv")).unwrap_or_default();
     wait_for("row", || rows().lines().count() > 1);
     let output = ends(child, "-INT", 130);
@@ -161,10 +157,11 @@ fn a_sweep_keeps_its_points_and_continues() {
 fn commands_without_anything_to_keep_end_at_once() {
     let folder = folder();
     let long = ["--workload", "crystaldiskmark-8", "--duration", "1000 s"];
-    let child = start(
+    let child = lanemark!(
         folder.path(),
-        &[&["whatif", NVME, "--queue-depth", "2", "--full"][..], &long].concat(),
-    );
+        &[&["whatif", NVME, "--queue-depth", "2", "--full"][..], &long].concat()
+    )
+    .start();
     std::thread::sleep(Duration::from_millis(400));
     ends(child, "-HUP", 129);
     assert!(names(folder.path()).is_empty());
@@ -207,11 +204,11 @@ fn remains_of_a_killed_run_are_reported_by_the_next_run() {
     let folder = folder();
     fs::create_dir(folder.path().join("disk")).unwrap();
     let arguments = ["bench", "disk", "--size", "4MiB", "--duration", "600s", "--out", "results"];
-    let mut child = start(folder.path(), &arguments);
+    let mut child = lanemark!(folder.path(), &arguments).start();
     wait_for("target", || !names(&folder.path().join("disk")).is_empty());
     // A running command has not left a file yet.
     let short = ["bench", "disk", "--size", "1MiB", "--duration", "10ms", "--repeats", "1"];
-    let output = start(folder.path(), &short).wait_with_output().unwrap();
+    let output = lanemark!(folder.path(), &short).start().wait_with_output().unwrap();
     assert!(!String::from_utf8_lossy(&output.stderr).contains("was left"));
     child.kill().unwrap();
     child.wait().unwrap();
@@ -220,7 +217,7 @@ fn remains_of_a_killed_run_are_reported_by_the_next_run() {
     // The kernel may keep the file slightly longer, until it has released the ring.
     let began = Instant::now();
     let (output, messages) = loop {
-        let output = start(folder.path(), &short).wait_with_output().unwrap();
+        let output = lanemark!(folder.path(), &short).start().wait_with_output().unwrap();
         let messages = String::from_utf8_lossy(&output.stderr).into_owned();
         if messages.contains("was left") || began.elapsed() > Duration::from_secs(20) {
             break (output, messages);
@@ -228,7 +225,7 @@ fn remains_of_a_killed_run_are_reported_by_the_next_run() {
     };
     let name = left[0].file_name().unwrap().to_str().unwrap();
     assert!(messages.contains("left by a run that was killed"), "{messages}");
-    assert!(messages.contains(&format!("rm disk/{name}")), "{messages}");
+    assert!(messages.contains(&format!("rm -- disk/{name}")), "{messages}");
     assert_eq!(output.status.code(), Some(0), "{messages}");
     assert!(left[0].exists(), "it is reported and not removed");
     let hidden = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with('.');

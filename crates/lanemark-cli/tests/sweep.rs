@@ -2,44 +2,27 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use lanemark_testbed::{Lanemark, lanemark, project, stderr};
 use tempfile::TempDir;
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 const READS: &str = "crystaldiskmark-8:rnd4k-q32t1-read";
 
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
 fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn sweep(out: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(["sweep", NVME, "--workload", READS, "--out", out.to_str().unwrap()]);
-    command.args(arguments).current_dir(project()).env_remove("LANEMARK_LIBRARY");
-    command.stdin(Stdio::null());
-    command
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-#[track_caller]
-fn succeeds(out: &Path, arguments: &[&str]) -> String {
-    let output = sweep(out, arguments).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
-    String::from_utf8(output.stdout).unwrap()
+fn sweep(out: &Path, arguments: &[&str]) -> Lanemark {
+    let words = ["sweep", NVME, "--workload", READS, "--out", out.to_str().unwrap()];
+    lanemark!(&[&words, arguments].concat())
 }
 
 #[track_caller]
 fn fails(out: &Path, arguments: &[&str], code: i32, message: &str, hint: &str) {
-    let output = sweep(out, arguments).output().unwrap();
+    let output = sweep(out, arguments).output();
     let text = stderr(&output);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
     assert!(text.contains(message) && text.contains(hint), "{arguments:?}: {text}");
@@ -58,14 +41,14 @@ const MANY: [&str; 6] =
 fn a_killed_sweep_continues_to_the_same_bytes() {
     let folder = folder();
     let whole = folder.path().join("whole.csv");
-    succeeds(&whole, &MANY);
+    sweep(&whole, &MANY).stdout();
     let killed = folder.path().join("killed.csv");
     let mut chance: u64 = 20_260_101;
     let mut before = Vec::new();
     let mut cut = 0;
     for _ in 0..20 {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let mut command = sweep(&killed, &MANY);
+        let mut command = sweep(&killed, &MANY).command();
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_micros(2_000 + (chance >> 33) % 30_000));
         child.kill().unwrap();
@@ -78,11 +61,11 @@ fn a_killed_sweep_continues_to_the_same_bytes() {
         before = now;
     }
     assert!(cut > 3, "only {cut} sweeps were cut short");
-    succeeds(&killed, &MANY);
+    sweep(&killed, &MANY).stdout();
     assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
     assert_eq!(rows(&killed).len(), 120);
     // A complete sweep runs no points and changes no files.
-    let again = sweep(&killed, &MANY).output().unwrap();
+    let again = sweep(&killed, &MANY).output();
     assert!(stderr(&again).contains("already contains 120 of 120 points"), "{}", stderr(&again));
     assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
 }
@@ -97,7 +80,7 @@ fn a_sweeps_provenance_is_adjacent_and_survives_a_restart() {
     let folder = folder();
     let out = folder.path().join("s.csv");
     let axis = ["--duration", "2ms", "--axis", "queue_depth=1,2", "--seed", "7"];
-    succeeds(&out, &axis);
+    sweep(&out, &axis).stdout();
     let rows = fs::read(&out).unwrap();
     let made = fs::read(provenance(&out)).unwrap();
     let origin: serde_json::Value = serde_json::from_slice(&made).unwrap();
@@ -113,7 +96,7 @@ fn a_sweeps_provenance_is_adjacent_and_survives_a_restart() {
     assert_eq!((&origin["started_at"], &origin["finished_at"]), (&"".into(), &"".into()));
     // A torn sweep that is continued with a different number of threads has the same bytes in both files.
     fs::write(&out, &rows[..rows.len() - 9]).unwrap();
-    succeeds(&out, &[&axis[..], &["--jobs", "1"]].concat());
+    sweep(&out, &[&axis[..], &["--jobs", "1"]].concat()).stdout();
     assert_eq!((fs::read(&out).unwrap(), fs::read(provenance(&out)).unwrap()), (rows, made));
     let page = folder.path().join("page.html");
     let mut report = Command::new(env!("CARGO_BIN_EXE_lanemark"));
@@ -133,11 +116,11 @@ fn only_torn_and_missing_rows_are_run_again() {
     let whole = folder.path().join("whole.csv");
     let torn = folder.path().join("torn.csv");
     let few = ["--duration", "2ms", "--axis", "queue_depth=1..32*2"];
-    succeeds(&whole, &few);
+    sweep(&whole, &few).stdout();
     let bytes = fs::read(&whole).unwrap();
     for cut in [0, 5, 60, bytes.len() / 2, bytes.len() - 1] {
         fs::write(&torn, &bytes[..cut]).unwrap();
-        let output = sweep(&torn, &few).output().unwrap();
+        let output = sweep(&torn, &few).output();
         let lines = bytes[..cut].iter().filter(|&&byte| byte == b'\n').count();
         let notice = format!("already contains {} of 6 points", lines.saturating_sub(1));
         assert_eq!(stderr(&output).contains(&notice), lines > 1, "{cut}: {}", stderr(&output));
@@ -147,7 +130,7 @@ fn only_torn_and_missing_rows_are_run_again() {
     let mut holed = bytes.clone();
     holed[bytes.len() / 2..bytes.len() - 20].fill(0);
     fs::write(&torn, holed).unwrap();
-    assert!(sweep(&torn, &few).output().unwrap().status.success());
+    assert!(sweep(&torn, &few).output().status.success());
     assert_eq!(fs::read(&torn).unwrap(), bytes);
     // A file of another program stays as it is.
     fs::write(&torn, [0; 90]).unwrap();
@@ -161,7 +144,7 @@ fn one_core_and_many_give_the_same_result() {
     let axes = ["--duration", "2ms", "--axis", "block=4KiB..64KiB*2", "--axis", "threads=1,2,4"];
     let files = ["1", "2", "7"].map(|jobs| {
         let file = folder.path().join(format!("{jobs}.csv"));
-        succeeds(&file, &[&axes as &[&str], &["--jobs", jobs]].concat());
+        sweep(&file, &[&axes as &[&str], &["--jobs", jobs]].concat()).stdout();
         fs::read(file).unwrap()
     });
     assert_eq!(files[0], files[1]);
@@ -174,7 +157,7 @@ fn a_point_equals_a_separate_run() {
     let folder = folder();
     let out = folder.path().join("sweep.csv");
     let run = folder.path().join("run.json");
-    succeeds(&out, &["--duration", "5ms", "--axis", "drive.flash.read=40us,80us"]);
+    sweep(&out, &["--duration", "5ms", "--axis", "drive.flash.read=40us,80us"]).stdout();
     let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .args(["sim", NVME, READS, "--duration", "5ms", "--repeats", "1", "--json"])
         .args(["--set", "drive.flash.read=80us", "--out", run.to_str().unwrap()])
@@ -202,7 +185,7 @@ fn values_that_cannot_be_are_rows_with_the_reason() {
         "--axis",
         "port=pcie-slot,sata",
     ];
-    let text = succeeds(&out, &axes);
+    let text = sweep(&out, &axes).stdout();
     let rows = rows(&out);
     assert_eq!(rows.len(), 18);
     let good: Vec<&csv::StringRecord> =
@@ -228,7 +211,7 @@ fn drives_and_platforms_are_swept_by_their_names() {
     let page = folder.path().join("page.html");
     let drives = "drive=samsung-950-pro-512gb,samsung-970-evo-1tb";
     let page_name = page.to_str().unwrap();
-    let text = succeeds(
+    let text = sweep(
         &out,
         &[
             "--duration",
@@ -240,7 +223,8 @@ fn drives_and_platforms_are_swept_by_their_names() {
             "--html",
             page_name,
         ],
-    );
+    )
+    .stdout();
     assert!(text.contains("drive samsung-970-evo-1tb: "), "{text}");
     let of_sweep = fs::read_to_string(&page).unwrap();
     assert!(of_sweep.contains("<svg") && of_sweep.contains("queue_depth"));
@@ -275,7 +259,7 @@ fn a_sweep_can_be_a_file() {
     let typed = folder.path().join("typed.csv");
     let axes = ["--axis", "queue_depth=1,2,4,8", "--axis", "threads=1,2"];
     let set = ["--set", "drive.flash.read=50 us", "--duration", "2ms"];
-    succeeds(&typed, &[axes, set].concat());
+    sweep(&typed, &[axes, set].concat()).stdout();
     let one_csv = folder.path().join("one.csv");
     assert_eq!(fs::read(one_csv).unwrap(), fs::read(typed).unwrap());
     // Errors state their line numbers.
@@ -336,7 +320,7 @@ fn a_file_of_another_kind_stays_unchanged() {
     let folder = folder();
     let out = folder.path().join("sweep.csv");
     let depths = ["--duration", "2ms", "--axis", "queue_depth=1,2"];
-    succeeds(&out, &depths);
+    sweep(&out, &depths).stdout();
     let before = fs::read(&out).unwrap();
     for other in [["--seed", "2"], ["--set", "drive.flash.read=50us"], ["--size", "512MiB"]] {
         fails(&out, &[&depths as &[&str], &other].concat(), 3, "another sweep", "--out");

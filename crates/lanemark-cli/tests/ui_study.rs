@@ -1,19 +1,12 @@
 //! A page of the laboratory that is saved as a study: `lanemark study` runs the file, together with the file that
 //! `inspect` writes next to it.
 
-use std::path::Path;
-use std::process::{Command, Output};
-
 use lanemark_lab::Lab;
 use lanemark_study::Library;
+use lanemark_testbed::lanemark;
 use lanemark_ui::request::{OffsetOrder, SystemRequest, TestRequest};
 use lanemark_ui::{result_file, saved};
 use serde_json::Value;
-
-fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.current_dir(folder).args(arguments).output().unwrap()
-}
 
 #[test]
 fn a_page_that_is_saved_is_run_by_study() {
@@ -40,7 +33,7 @@ fn a_page_that_is_saved_is_run_by_study() {
     let text = saved::study(&library, &systems, &request, &test).unwrap();
     std::fs::write(folder.path().join("page.toml"), text).unwrap();
 
-    let output = lanemark(folder.path(), &["study", "page.toml", "--json", "--no-save"]);
+    let output = lanemark!(folder.path(), &["study", "page.toml", "--json", "--no-save"]).output();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
     for (index, one) in systems.iter().enumerate() {
@@ -69,7 +62,8 @@ fn a_page_that_is_saved_is_run_by_study() {
     assert!(labels[0].starts_with("1: Samsung SSD 950 PRO"), "{labels:?}");
     // The text output does not mention published figures.
     let output =
-        lanemark(folder.path(), &["study", "page.toml", "--no-save", "--html", "page.html"]);
+        lanemark!(folder.path(), &["study", "page.toml", "--no-save", "--html", "page.html"])
+            .output();
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && printed.contains("How do these systems compare"),

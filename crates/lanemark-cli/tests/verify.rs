@@ -7,6 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_testbed::lanemark;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -55,10 +56,7 @@ impl WorkFolder {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-        command.arg("verify").args(arguments).current_dir(self.0.path());
-        command.env_remove("LANEMARK_LIBRARY").stdin(Stdio::null());
-        command
+        lanemark!(self.0.path(), &[&["verify"], arguments].concat()).command()
     }
 
     /// Runs a command, which must end with this exit code, and returns stdout and stderr.

@@ -1,38 +1,16 @@
 //! `lanemark whatif` and `lanemark plan` as a user sees them.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
+use lanemark_testbed::lanemark;
 use serde_json::{Value, json};
 
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:m2";
 
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-fn lanemark(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args(arguments)
-        .current_dir(project())
-        .env_remove("LANEMARK_LIBRARY")
-        .output()
-        .unwrap()
-}
-
 #[track_caller]
 fn answer(arguments: &[&str]) -> Value {
-    let output = lanemark(arguments);
+    let output = lanemark!(arguments).output();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
-}
-
-#[track_caller]
-fn refusal(arguments: &[&str]) -> String {
-    let output = lanemark(arguments);
-    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stderr).unwrap()
 }
 
 const LARGE: [&str; 5] =
@@ -116,14 +94,14 @@ fn an_undetermined_value_of_a_fit_widens_the_prediction() {
     let mut words = vec!["whatif", SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"];
     words.extend(["--fit", path.to_str().unwrap()]);
     words.extend(LARGE);
-    assert!(refusal(&words).contains("unknown parameter `drive.data_path.raed`"));
+    assert!(lanemark!(&words).fails_with(2).contains("unknown parameter `drive.data_path.raed`"));
 }
 
 #[test]
 fn an_answer_names_the_change_the_gain_and_the_cause() {
     let text_of = |arguments: &[&str]| {
         let usual = ["--duration", "50ms", "--no-interval"];
-        let output = lanemark(&[&["whatif"], arguments, &usual].concat());
+        let output = lanemark!(&[&["whatif"], arguments, &usual].concat()).output();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -173,9 +151,11 @@ fn the_loss_to_a_drives_own_link_is_the_gain_of_the_faster_port() {
 
 #[test]
 fn nothing_to_compare_and_a_drive_without_a_model_are_errors() {
-    assert!(refusal(&["whatif", SATA]).contains("--port"));
-    assert!(refusal(&["whatif", SATA, "--platform", "dell-r730xd"]).contains("--port"));
-    assert!(refusal(&["whatif", SATA, "--port", "satan"]).contains("sata"));
+    assert!(lanemark!(&["whatif", SATA]).fails_with(2).contains("--port"));
+    assert!(
+        lanemark!(&["whatif", SATA, "--platform", "dell-r730xd"]).fails_with(2).contains("--port")
+    );
+    assert!(lanemark!(&["whatif", SATA, "--port", "satan"]).fails_with(2).contains("sata"));
 }
 
 #[test]
@@ -187,7 +167,9 @@ fn plans_show_every_step() {
     assert!(video["interfaces"].as_array().unwrap().len() > 20);
     let fleet = answer(&["plan", "fleet", "--json", "--nodes", "100"]);
     assert!(fleet["answer"].as_str().unwrap().contains("19 saved"), "{}", fleet["answer"]);
-    assert!(refusal(&["plan", "fleet", "--spare-share", "1.5"]).contains("spare share"));
+    assert!(
+        lanemark!(&["plan", "fleet", "--spare-share", "1.5"]).fails_with(2).contains("spare share")
+    );
 }
 
 #[test]
@@ -220,7 +202,7 @@ fn a_plan_refuses_impossible_inputs() {
         ["fleet", "--watts", "1e300"],
         ["fleet", "--nodes", "0"],
     ] {
-        let error = refusal(&[&["plan"], &args[..]].concat());
+        let error = lanemark!(&[&["plan"], &args[..]].concat()).fails_with(2);
         let bound = ["from ", "must be", "is not in"].iter().any(|words| error.contains(words));
         assert!(bound, "{args:?}: {error}");
     }
@@ -253,7 +235,7 @@ fn a_battery_is_not_planned_by_results_of_different_work() {
         }
         run["tests"][0]["test"]["block_bytes"] = block.into();
         std::fs::write(&other, run.to_string()).unwrap();
-        let output = lanemark(&plan);
+        let output = lanemark!(&plan).output();
         let error = String::from_utf8(output.stderr).unwrap();
         (output.status.code() != Some(0)).then_some(error)
     };
@@ -269,7 +251,8 @@ fn a_question_that_changes_nothing_is_answered_so_at_the_top() {
     let text_of = |arguments: &[&str]| {
         let more = ["--no-interval", "--duration", "20ms", "--workload"];
         let workload = ["crystaldiskmark-8:rnd4k-q1t1-read"];
-        let output = lanemark(&[&["whatif", SATA][..], arguments, &more, &workload].concat());
+        let output =
+            lanemark!(&[&["whatif", SATA][..], arguments, &more, &workload].concat()).output();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };

@@ -36,7 +36,6 @@ mod pace;
 mod range;
 mod settings;
 
-use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -46,6 +45,7 @@ use lanemark_schema::workload::{
 };
 
 use crate::error::{FormatError, FormatErrors, SupportLevel};
+use crate::imported::TestNames;
 use block::BlockSizes;
 pub use command::{FioCommandLine, command, is_command, words};
 use direction::RwOption;
@@ -309,31 +309,6 @@ fn has_stonewall(job: &Job, before: &[Job], findings: &mut JobProblems) -> bool 
         job.note("wait_for", findings, SupportLevel::Nearly, "the job waits for all earlier jobs");
     }
     true
-}
-
-/// The names of tests. Tests with equal names are numbered.
-#[derive(Default)]
-struct TestNames {
-    taken: HashSet<String>,
-    /// The number that the next test with this name receives.
-    next: HashMap<String, u64>,
-}
-
-impl TestNames {
-    /// Returns `name`, or `name` with the first number that makes it unique.
-    fn take(&mut self, name: String) -> String {
-        if self.taken.insert(name.clone()) {
-            return name;
-        }
-        let next = self.next.entry(name.clone()).or_insert(2);
-        loop {
-            let numbered = format!("{name} ({next})");
-            *next += 1;
-            if self.taken.insert(numbered.clone()) {
-                return numbered;
-            }
-        }
-    }
 }
 
 fn test(job: &Job, placed: &JobRange, findings: &mut JobProblems) -> Option<Test> {

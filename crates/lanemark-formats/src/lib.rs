@@ -10,7 +10,8 @@
 //! | `diskspd` | text and XML, into a result | – |
 //! | [`drives`] | lists of drives from `nvme list`, `smartctl`, `lsblk` and `lstopo` | – |
 //! | [`foreign`] | results in any of these formats, which `recognised` distinguishes | – |
-//! | `partly`, `stated`, `words`, `xml` | shared by the readers: incomplete tests, numbers with units, XML | – |
+//! | `stated`, `partly`, `imported` | shared by the readers: incomplete tests, and the result with these tests | – |
+//! | `words`, `xml` | shared by the readers: numbers with units, XML | – |
 //!
 //! The meaning of another program's file is preserved, or the difference is reported: an approximated value results in
 //! an [`OptionNote`] with the reason, and an unsupported value results in a [`FormatError`] that names the line. No
@@ -28,6 +29,7 @@ pub mod fio;
 pub mod fio_json;
 mod fio_text;
 pub mod foreign;
+mod imported;
 pub mod iometer;
 mod partly;
 mod recognised;

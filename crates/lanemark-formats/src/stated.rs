@@ -4,20 +4,17 @@
 //! default is assumed. A test without a pattern or a depth can describe a result, but cannot be simulated until the
 //! user supplies the setting.
 
-use std::collections::{HashMap, HashSet};
-
 use lanemark_schema::result::{
-    CpuUse, DirectionResult, LatencyHistogram, MeasuredTarget, Provenance, RunResult,
-    SCHEMA_VERSION, Sample, Target, TestResult, Warning,
+    CpuUse, DirectionResult, LatencyHistogram, MeasuredTarget, Sample, Warning,
 };
-use lanemark_schema::text::is_shown;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::{BLOCK, QUEUE_DEPTH, THREADS};
-use lanemark_schema::workload::{AverageMethod, Pattern, SECTOR, Test, TestOrder, Workload};
+use lanemark_schema::workload::{Pattern, SECTOR, Test};
 
 use crate::error::{FormatError, shown};
 use crate::fio_json::{ImportedResult, SuppliedSettings};
-use crate::partly::{latency_warning, load_kind};
+use crate::imported::{ImportedTest, ResultDraft, TestNames, clean_name, target_at};
+use crate::partly::load_kind;
 
 /// Maximum number of tests in a file. A latency histogram takes 300 KB.
 pub(crate) const TESTS_MAX: usize = 1024;
@@ -118,101 +115,37 @@ impl ReportedRun {
         self,
         supplied: &SuppliedSettings,
     ) -> Result<ImportedResult, FormatError> {
-        let file = self.file.clone();
-        if self.tests.is_empty() {
+        let Self { file, program, path, engine, direct, timestamp, tests, warnings, notes } = self;
+        if tests.is_empty() {
             return Err(FormatError::file(&file, "no test with figures")
                 .hint("check that the file is complete"));
         }
         let stem = stem(&file);
-        let mut workload = Workload {
-            faults: Vec::new(),
-            id: stem.clone(),
-            name: format!("{stem}, measured by {}", self.program),
-            repeats: 1,
-            average: AverageMethod::Mean,
-            order: TestOrder::Listed,
-            tests: Vec::new(),
-        };
-        let mut warnings = self.warnings;
-        let are_rates = warnings.iter().any(|warning| matches!(warning, Warning::RatesOnly { .. }));
-        let mut notes = self.notes;
-        let moved = self.tests.iter().map(|test| test.sample.bytes().get()).max().unwrap_or(0);
+        let moved = tests.iter().map(|test| test.sample.bytes().get()).max().unwrap_or(0);
         let size = supplied.span.unwrap_or(Bytes(moved.max(1 << 20)));
-        let mut unplaced = Vec::new();
-        let mut tests: Vec<TestResult> = Vec::new();
+        let mut draft = ResultDraft::new(&stem, &program, size, supplied);
+        draft.warnings = warnings;
+        draft.notes = notes;
         let mut names = TestNames::default();
-        for one in self.tests {
-            let name = names.free(&one.name);
-            if one.span.is_none() {
-                unplaced.push(name.clone());
-            }
-            if !one.sample.errors.is_empty() {
-                let errors = one.sample.errors.clone();
-                warnings.push(Warning::Failed { test: name.clone(), errors });
-            }
-            warnings.extend(latency_warning(&name, &one.sample, are_rates));
-            let mut one = one;
-            if let Some(what) = one.size_contradiction() {
+        for mut one in tests {
+            let name = names.take(clean_name(&one.name));
+            let placed = one.span.is_some();
+            let contradiction = one.size_contradiction().map(|what| {
                 one.block = None;
-                let note = format!("{name}: {what}, and the counts are used");
-                warnings.push(Warning::Imported { note });
-            }
-            let sample = one.sample.clone();
-            let test = Test { name: name.clone(), ..one.test(size, supplied) };
-            let (what, options): (Vec<&str>, Vec<&str>) = test.unstated().into_iter().unzip();
-            if !what.is_empty() {
-                warnings.push(Warning::NotStated {
-                    test: name,
-                    what: what.join(" and "),
-                    option: options.join(" and "),
-                });
-            }
-            tests.push(TestResult::new(&workload, &test, vec![sample]));
-            workload.tests.push(test);
+                Warning::Imported { note: format!("{name}: {what}, and the counts are used") }
+            });
+            let test = Test { name, ..one.test(size, supplied) };
+            let samples = vec![one.sample.clone()];
+            draft.add(ImportedTest { test, samples, printed: &one.sample, contradiction, placed });
         }
-        if let [first, ..] = unplaced.as_slice() {
-            let more = match unplaced.len() {
-                1 => String::new(),
-                count => format!(" and {} more tests", count - 1),
-            };
-            let given = match supplied.span {
-                Some(_) => format!("assumed to be {size}, as --span states"),
-                None => {
-                    format!("assumed to be {size}; set the size of the file or device with --span")
-                }
-            };
-            notes
-                .push(format!("{first}{more}: the used size of the target is not stated: {given}"));
-        }
-        if !warnings.iter().any(|warning| matches!(warning, Warning::BestOfRuns { .. })) {
-            warnings.push(Warning::FewRepeats { repeats: 1 });
-        }
-        let end = workload.tests.iter().map(Test::end).max().unwrap_or(Bytes::ZERO);
-        let engine = self.engine.as_deref().unwrap_or("engine not stated");
-        let result = RunResult {
-            inspection: None,
-            schema_version: SCHEMA_VERSION,
-            provenance: Provenance::default(),
-            target: Target::Measured(MeasuredTarget {
-                served: None,
-                host: None,
-                device: self.path.as_ref().is_some_and(|path| is_device(path)),
-                path: self.path.unwrap_or(stem),
-                size_bytes: end.max(supplied.span.unwrap_or(Bytes::ZERO)),
-                file_system: None,
-                block_device: None,
-                engine: format!("{}, {engine}", self.program),
-                direct: self.direct,
-            }),
-            complete: tests.iter().all(|test| test.samples.iter().all(|sample| sample.complete)),
-            workload,
-            tests,
-            warnings,
+        let engine = engine.as_deref().unwrap_or("engine not stated");
+        let target = MeasuredTarget {
+            device: path.as_ref().is_some_and(|path| is_device(path)),
+            engine: format!("{program}, {engine}"),
+            direct,
+            ..target_at(path.as_deref().unwrap_or(&stem))
         };
-        result.check().map_err(|error| {
-            FormatError::file(&file, format!("contains impossible values: {error}"))
-        })?;
-        Ok(ImportedResult { result, files: vec![file], timestamp: self.timestamp, notes })
+        Ok(ImportedResult { timestamp, ..draft.finish(&file, target)? })
     }
 }
 
@@ -247,7 +180,7 @@ impl ReportedTest {
     }
 
     /// Returns the test; `size` is the size of the target, for a test that does not state it.
-    fn test(&self, size: Bytes, supplied: &SuppliedSettings) -> Test {
+    pub(crate) fn test(&self, size: Bytes, supplied: &SuppliedSettings) -> Test {
         let count = |side: &Option<DirectionResult>| {
             side.as_ref().map_or(0, |side| side.latency.count()) as f64
         };
@@ -355,7 +288,7 @@ fn stem(file: &str) -> String {
         Some((stem, _)) if !stem.is_empty() => stem,
         _ => name,
     };
-    let stem: String = stem.chars().filter(|&letter| is_shown(letter)).take(200).collect();
+    let stem = clean_name(stem);
     match stem.as_str() {
         "" | "-" | "stdin" => "standard-input".to_owned(),
         _ => stem,
@@ -364,28 +297,6 @@ fn stem(file: &str) -> String {
 
 fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") || path.starts_with('#') || path.starts_with(r"\\.\")
-}
-
-/// Assigns a unique name to each test.
-#[derive(Default)]
-struct TestNames {
-    taken: HashSet<String>,
-    /// The next number to append, for each name that is already used.
-    next: HashMap<String, u32>,
-}
-
-impl TestNames {
-    /// Returns `name`, with a number appended if the name is already used.
-    fn free(&mut self, name: &str) -> String {
-        let clean: String = name.chars().filter(|&letter| is_shown(letter)).take(200).collect();
-        let mut free = clean.clone();
-        while !self.taken.insert(free.clone()) {
-            let number = self.next.entry(clean.clone()).or_insert(1);
-            *number += 1;
-            free = format!("{clean} ({number})");
-        }
-        free
-    }
 }
 
 #[cfg(test)]

@@ -112,17 +112,11 @@ pub(crate) fn read_partition(
     let at = sysfs.resolve_from(&whole.position, name)?;
     let partition = partition(sysfs, &at);
     Some(InspectedDevice {
-        name: name.to_owned(),
         number: sysfs.text(&at, "dev"),
         size: partition.size,
-        removable: None,
         read_only: sysfs.value(&at, "ro", flag),
-        identity: DeviceIdentity::default(),
-        queue: QueueLimits::default(),
-        paths: Vec::new(),
         below: vec![whole.name.clone()],
-        partitions: Vec::new(),
-        kind: BlockDeviceKind::Partition(partition),
+        ..InspectedDevice::new(name, BlockDeviceKind::Partition(partition))
     })
 }
 

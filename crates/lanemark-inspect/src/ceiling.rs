@@ -106,8 +106,8 @@ fn words(link: &InspectedLink) -> String {
 #[cfg(test)]
 mod tests {
     use lanemark_schema::result::{
-        BlockDeviceKind, DeviceIdentity, InspectedHopKind, InspectedPath, PataLink, PcieLink,
-        PcieRate, QueueLimits, SasLink, SataLink, UsbLink,
+        BlockDeviceKind, InspectedHopKind, InspectedPath, PataLink, PcieLink, PcieRate, SasLink,
+        SataLink, UsbLink,
     };
 
     use super::*;
@@ -207,17 +207,9 @@ mod tests {
         let hops: Vec<InspectedHop> = links.into_iter().enumerate().map(hop).collect();
         let inspected_path = InspectedPath { hops, ..InspectedPath::default() };
         InspectedDevice {
-            name: name.to_owned(),
-            number: None,
-            kind: BlockDeviceKind::Disk,
-            size: None,
-            removable: None,
-            read_only: None,
-            identity: DeviceIdentity::default(),
-            queue: QueueLimits::default(),
             paths: if inspected_path.hops.is_empty() { Vec::new() } else { vec![inspected_path] },
             below: below.iter().map(|&name| name.to_owned()).collect(),
-            partitions: Vec::new(),
+            ..InspectedDevice::new(name, BlockDeviceKind::Disk)
         }
     }
 

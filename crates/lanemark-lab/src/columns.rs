@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use lanemark_schema::result::series::SeriesPoint;
 use lanemark_schema::result::{
-    DirectionFigures, HopUse, RunResult, Sample, StudyOutcome, Sweep, SweepFigures, SweepPoint,
-    TestResult, write_amplification,
+    DirectionFigures, HopUse, RunResult, Sample, Series, StudyOutcome, Sweep, SweepFigures,
+    SweepPoint, TestResult, write_amplification,
 };
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Ratio, Watts};
 use lanemark_schema::workload::AverageMethod;
@@ -63,7 +64,7 @@ impl RunTable {
             Self::Tests => tests(run),
             Self::Samples => samples(run),
             Self::Hops => hops(run),
-            Self::Series => series(run),
+            Self::Series => series_columns(&run.tests),
             Self::Latencies => latencies(run),
         }
     }
@@ -163,17 +164,17 @@ fn tests(run: &RunResult) -> Vec<Column> {
         .1
 }
 
-/// Returns the repeats of a run, each with its test and number.
-fn repeats(run: &RunResult) -> impl Iterator<Item = (&TestResult, usize, &Sample)> {
-    run.tests.iter().flat_map(|test| {
-        test.samples.iter().enumerate().map(move |(repeat, sample)| (test, repeat, sample))
+/// Returns the repeats of tests, each with its test and its number, counted from 1.
+fn repeats(tests: &[TestResult]) -> impl Iterator<Item = (&TestResult, u64, &Sample)> {
+    tests.iter().flat_map(|test| {
+        (1..).zip(&test.samples).map(move |(repeat, sample)| (test, repeat, sample))
     })
 }
 
 fn samples(run: &RunResult) -> Vec<Column> {
-    TableBuilder(repeats(run).collect(), Vec::new())
+    TableBuilder(repeats(&run.tests).collect(), Vec::new())
         .text("test", |(test, ..)| test.test.name.clone())
-        .whole("repeat", |(_, repeat, _)| *repeat as u64)
+        .whole("repeat", |(_, repeat, _)| *repeat)
         .number("elapsed_seconds", |(.., sample)| Some(sample.elapsed.as_seconds()))
         .number("iops", |(.., sample)| Some(sample.iops()))
         .number("bytes_per_second", |(.., sample)| Some(sample.throughput().0 as f64))
@@ -194,15 +195,15 @@ fn samples(run: &RunResult) -> Vec<Column> {
 }
 
 fn hops(run: &RunResult) -> Vec<Column> {
-    let rows = repeats(run).flat_map(|(test, repeat, sample)| {
+    let rows = repeats(&run.tests).flat_map(|(test, repeat, sample)| {
         let hops = sample.path.iter().flat_map(|path| &path.hops);
         hops.map(move |hop| (test, repeat, hop))
     });
     let of =
-        |get: fn(&HopUse) -> Option<f64>| move |(.., hop): &(&TestResult, usize, &HopUse)| get(hop);
+        |get: fn(&HopUse) -> Option<f64>| move |(.., hop): &(&TestResult, u64, &HopUse)| get(hop);
     TableBuilder(rows.collect(), Vec::new())
         .text("test", |(test, ..)| test.test.name.clone())
-        .whole("repeat", |(_, repeat, _)| *repeat as u64)
+        .whole("repeat", |(_, repeat, _)| *repeat)
         .text("hop", |(.., hop)| hop.id.to_string())
         .text("name", |(.., hop)| hop.name.clone())
         .number("utilisation", of(|hop| Some(hop.utilisation)))
@@ -212,28 +213,37 @@ fn hops(run: &RunResult) -> Vec<Column> {
         .1
 }
 
-fn series(run: &RunResult) -> Vec<Column> {
-    let rows = repeats(run).flat_map(|(test, repeat, sample)| {
+/// An interval of a repeat.
+struct IntervalRow<'r> {
+    test: &'r TestResult,
+    repeat: u64,
+    series: &'r Series,
+    index: usize,
+    point: &'r SeriesPoint,
+}
+
+fn series_columns(tests: &[TestResult]) -> Vec<Column> {
+    let rows = repeats(tests).flat_map(|(test, repeat, sample)| {
         sample.series.iter().flat_map(move |series| {
-            let interval = series.interval.as_seconds();
-            let last = series.points.len().saturating_sub(1);
-            series.points.iter().enumerate().map(move |(place, point)| {
-                let length = if place == last { series.last.as_seconds() } else { interval };
-                (test, repeat, place as f64 * interval, length, point)
-            })
+            let points = series.points.iter().enumerate();
+            points.map(move |(index, point)| IntervalRow { test, repeat, series, index, point })
         })
     });
     TableBuilder(rows.collect(), Vec::new())
-        .text("test", |row| row.0.test.name.clone())
-        .whole("repeat", |row| row.1 as u64)
-        .number("start_seconds", |row| Some(row.2))
-        .number("length_seconds", |row| Some(row.3))
-        .whole("reads", |row| row.4.reads)
-        .whole("writes", |row| row.4.writes)
-        .whole("read_bytes", |row| row.4.read_bytes.get())
-        .whole("written_bytes", |row| row.4.written_bytes.get())
-        .number("latency_mean_us", |row| Some(row.4.latency_mean_ns / 1e3))
-        .number("latency_max_us", |row| Some(row.4.latency_max_ns as f64 / 1e3))
+        .text("test", |row| row.test.test.name.clone())
+        .whole("repeat", |row| row.repeat)
+        .number("start_seconds", |row| Some(row.series.start(row.index).as_seconds()))
+        .number("length_seconds", |row| Some(row.series.length(row.index).as_seconds()))
+        .whole("reads", |row| row.point.reads)
+        .whole("writes", |row| row.point.writes)
+        .whole("read_bytes", |row| row.point.read_bytes.get())
+        .whole("written_bytes", |row| row.point.written_bytes.get())
+        .number("iops", |row| Some(row.series.iops(row.index)))
+        .number("bytes_per_second", |row| Some(row.series.throughput(row.index)))
+        .number("latency_mean_us", |row| Some(row.point.latency_mean_ns / 1e3))
+        .number("latency_max_us", |row| Some(row.point.latency_max_ns as f64 / 1e3))
+        .number("flash_written_bytes", |row| Some(row.point.drive?.flash_written().get() as f64))
+        .number("write_amplification", |row| row.point.write_amplification())
         .1
 }
 
@@ -464,6 +474,40 @@ mod tests {
         assert_eq!(column("requests"), ColumnValues::Whole(vec![3, 1, 1]));
         assert_eq!(column("reads"), ColumnValues::Whole(vec![2, 1, 0]));
         assert_eq!(column("writes"), ColumnValues::Whole(vec![1, 0, 1]));
+    }
+
+    #[test]
+    fn the_last_interval_of_a_series_has_its_own_length() {
+        let point = |reads: u64, latency_ns: u64| SeriesPoint {
+            reads,
+            read_bytes: Bytes::kibi(4) * reads,
+            latency_mean_ns: latency_ns as f64,
+            latency_max_ns: 2 * latency_ns,
+            ..SeriesPoint::default()
+        };
+        let series = Series {
+            interval: Duration::from_seconds(2),
+            last: Duration::from_seconds(1),
+            points: vec![point(10, 1_500), point(20, 500)],
+        };
+        let repeat = |series| Sample { series, ..Sample::empty() };
+        let test = Test::of_blocks(Bytes::kibi(4));
+        let workload = Workload::of_test("w", "W", test.clone());
+        let samples = vec![repeat(None), repeat(Some(series))];
+        let columns = series_columns(&[TestResult::new(&workload, &test, samples)]);
+        let column = |name: &str| {
+            let found = columns.iter().find(|column| column.name == name).unwrap();
+            found.values.clone()
+        };
+        let numbers = |values: [f64; 2]| ColumnValues::Numbers(values.map(Some).to_vec());
+        assert_eq!(column("repeat"), ColumnValues::Whole(vec![2, 2]));
+        assert_eq!(column("start_seconds"), numbers([0.0, 2.0]));
+        assert_eq!(column("length_seconds"), numbers([2.0, 1.0]));
+        assert_eq!(column("iops"), numbers([5.0, 20.0]));
+        assert_eq!(column("bytes_per_second"), numbers([5.0 * 4096.0, 20.0 * 4096.0]));
+        assert_eq!(column("latency_mean_us"), numbers([1.5, 0.5]));
+        assert_eq!(column("latency_max_us"), numbers([3.0, 1.0]));
+        assert_eq!(column("flash_written_bytes"), ColumnValues::Numbers(vec![None, None]));
     }
 
     #[test]

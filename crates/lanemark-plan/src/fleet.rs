@@ -181,8 +181,7 @@ impl Fleet {
     fn nodes(&self, plan: &mut Plan, node: &Node) -> Result<f64, PlanError> {
         positive("rate of a server", node.rate)?;
         let usable = node.rate * (1.0 - self.spare_share);
-        // A quotient that exceeds a whole number only because of rounding must not add a server.
-        let needed = (self.demand / usable * (1.0 - 1e-12)).ceil();
+        let needed = servers_needed(self.demand, usable);
         check_range("servers needed", needed, 1.0..=1e9, "must be from 1 to 10^9")?;
         Ok(plan.step(
             &format!("servers with {}", node.name),
@@ -231,6 +230,12 @@ impl Fleet {
         );
         Ok((nodes, fixed, total))
     }
+}
+
+/// Returns the number of servers that a load of `demand` needs if each of them can do `rate`.
+pub fn servers_needed(demand: f64, rate: f64) -> f64 {
+    // A quotient that exceeds a whole number only because of rounding must not add a server.
+    (demand / rate * (1.0 - 1e-12)).ceil()
 }
 
 /// Adds a step with the number of servers that are saved or added.

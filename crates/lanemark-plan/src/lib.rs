@@ -14,7 +14,7 @@ mod worked_tests;
 
 pub use bandwidth::{Carrier, Stream, Video};
 pub use battery::Battery;
-pub use fleet::{Costs, Fleet, Node};
+pub use fleet::{Costs, Fleet, Node, servers_needed};
 
 use std::ops::RangeInclusive;
 

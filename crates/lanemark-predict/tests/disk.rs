@@ -2,6 +2,8 @@
 
 mod laboratory;
 
+use std::sync::LazyLock;
+
 use laboratory::{
     PlatformPort, fitted, library, noisy, number, outcome, run, short_workload, system,
 };
@@ -31,8 +33,9 @@ fn workload(library: &Library) -> Workload {
     workload
 }
 
-/// Returns the results for a disk that differs from the template, measured with 3% of noise.
-fn measure(library: &Library) -> RunResult {
+/// The results for a disk that differs from the template, measured with 3% of noise.
+static MEASURED: LazyLock<RunResult> = LazyLock::new(|| {
+    let library = &library();
     let settings: Vec<(String, String)> = [
         ("drive.disk.read_seek.average", "10.8 ms"),
         ("drive.disk.read_seek.full_stroke", "22 ms"),
@@ -47,7 +50,7 @@ fn measure(library: &Library) -> RunResult {
     .to_vec();
     let truth = system(library, TEMPLATE, &port(), &settings).unwrap();
     noisy(&run(&truth, &workload(library), 77), 0.03, 5)
-}
+});
 
 fn value(parameters: &[FittedParameter], name: &str) -> f64 {
     let one = parameters.iter().find(|parameter| parameter.parameter == name);
@@ -58,7 +61,7 @@ fn value(parameters: &[FittedParameter], name: &str) -> f64 {
 #[test]
 fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
     let library = library();
-    let fit = fitted(&library, &measure(&library), &port(), Some(TEMPLATE), &[], 2000);
+    let fit = fitted(&library, &MEASURED, &port(), Some(TEMPLATE), &[], 2000);
     for parameter in &fit.drive.parameters {
         println!(
             "{} {:?} {:?} {:?}",
@@ -88,8 +91,7 @@ fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
         workload.tests.retain(|test| test.name == "RND4K Q1T1 read");
         run(system, &workload, 3).tests[0].iops.value
     };
-    let before = measure(&library);
-    let before = before.tests.iter().find(|test| test.test.name == "RND4K Q1T1 read").unwrap();
+    let before = MEASURED.tests.iter().find(|test| test.test.name == "RND4K Q1T1 read").unwrap();
     let off = short(&again) / before.iops.value - 1.0;
     assert!(off.abs() < 0.06, "{off:+.3}");
 }
@@ -103,7 +105,7 @@ fn a_disk_is_not_fitted_from_a_solid_state_drive_nor_the_reverse() {
         assert!(matches!(error, PredictError::OtherMedia { .. }), "{error}");
         (error.to_string(), error.hint().unwrap())
     };
-    let (message, hint) = refused(&measure(&library), None);
+    let (message, hint) = refused(&MEASURED, None);
     assert!(
         message.contains("like reads from a hard disk, but generic-sata is a solid-state"),
         "{message}"
@@ -120,8 +122,8 @@ fn a_cloud_volume_is_no_template() {
     let library = library();
     let instance = ("aws-m5-4xlarge".to_owned(), "volume".to_owned());
     let volume = Some("aws-gp3-1tib");
-    let runs = [measure(&library)];
-    let error = outcome(&library, &runs, &instance, volume, &[], 100).unwrap_err();
+    let runs = std::slice::from_ref(&*MEASURED);
+    let error = outcome(&library, runs, &instance, volume, &[], 100).unwrap_err();
     assert!(matches!(error, PredictError::CloudTemplate { .. }), "{error}");
     assert!(error.hint().unwrap().contains("[cloud]"), "{error}");
 }

@@ -44,7 +44,6 @@ mod run_table;
 #[cfg(test)]
 mod run_tests;
 mod sensitivity;
-mod series_csv;
 mod study_table;
 mod summary;
 mod sweep;
@@ -61,8 +60,8 @@ mod whatif;
 pub use answer::answer;
 pub use compare_table::{compare_runs, compare_table};
 pub use database::{
-    ChangeVerdict, FigureChange, SavedServers, WIDTH, compare, database_compare_text,
-    database_text, interval, nodes_saved, warnings, wrapped,
+    ChangeVerdict, FigureChange, SavedServers, compare, database_compare_text, database_text,
+    nodes_saved, warnings,
 };
 pub use drive::{DriveRating, DriveValue, OriginCounts, drive_answer, drive_text, ratings_text};
 pub use entry::{
@@ -79,9 +78,9 @@ pub use rate_phases::phases_sentence;
 pub use results_answer::results_answer;
 pub use run_table::{run_evidence, run_table};
 pub use sensitivity::bottlenecks;
-pub use series_csv::{SERIES_CSV_HEADER, series_csv};
 pub use study_table::{study_answer, study_table};
 pub use sweep::{sweep_answer, sweep_html, sweep_text};
+pub use terminal::{figure_rows, paragraph};
 pub use test_detail::{test_detail, test_details};
 pub use trial::{trial_answer, trial_text};
 pub use verified::{verified_text, written_text};

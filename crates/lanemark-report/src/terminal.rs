@@ -152,6 +152,32 @@ impl TerminalText {
     }
 }
 
+/// Writes a paragraph over the full width.
+pub fn paragraph(text: &str, style: &Style) -> String {
+    let mut sheet = TerminalText::new(style);
+    sheet.paragraph(text);
+    sheet.finish()
+}
+
+/// Writes a table of figures. The first column contains names and the last column text; the columns between them
+/// contain numbers. A row that contains only a name is a heading.
+pub fn figure_rows(columns: &[&str], rows: &[Vec<String>], style: &Style) -> String {
+    let last = columns.len().saturating_sub(1);
+    let column = |(index, name): (usize, &&str)| match index {
+        0 => Column::name(name),
+        index if index == last => Column::text(name),
+        _ => Column::number(name, ""),
+    };
+    let mut table = Table::new(columns.iter().enumerate().map(column).collect());
+    for row in rows {
+        let cell = |index: usize| Cell::plain(row.get(index).map_or("", String::as_str));
+        table.push((0..columns.len()).map(cell).collect());
+    }
+    let mut sheet = TerminalText::new(style);
+    sheet.table(&table);
+    sheet.finish()
+}
+
 impl TableLayout {
     /// Returns the first layout that fits: the complete table, then shorter names, then fewer columns.
     fn fit(table: &Table, width: usize) -> Self {

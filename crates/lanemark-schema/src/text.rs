@@ -32,6 +32,35 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(cleaned).collect())
 }
 
+/// Returns rows as CSV (RFC 4180); each row ends with a line feed.
+pub fn csv_text<R>(rows: impl IntoIterator<Item = R>) -> String
+where
+    R: IntoIterator,
+    R::Item: AsRef<[u8]>,
+{
+    let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
+    for row in rows {
+        // Writing to memory cannot fail.
+        let _ = writer.write_record(row);
+    }
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Returns the fields of the first line of CSV in `text`; `None` if the text is empty.
+pub fn csv_fields(text: &str) -> Option<Vec<String>> {
+    let mut settings = csv::ReaderBuilder::new();
+    let mut reader = settings.has_headers(false).from_reader(text.as_bytes());
+    let record = reader.records().next()?.ok()?;
+    Some(record.iter().map(str::to_owned).collect())
+}
+
+/// Quotes a word so that a shell reads it back unchanged.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let quoter = shlex::Quoter::new().allow_nul(true);
+    quoter.quote(word).unwrap_or(Cow::Borrowed(word))
+}
+
 /// Text that replaces an absent value.
 pub const ABSENT: &str = "–";
 

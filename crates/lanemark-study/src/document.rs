@@ -168,6 +168,25 @@ impl Document {
         Self { root, ..self.clone() }
     }
 
+    /// Returns the host file with the values of the host file `base` that it lacks in `tables`. Errors about the added
+    /// values refer to `offset`.
+    pub(crate) fn extending(&self, base: &Self, tables: &[(&str, &[&str])], offset: usize) -> Self {
+        let mut entries = Vec::new();
+        for &(name, keys) in tables {
+            let Some(table) = base.root.get(name).and_then(|entry| entry.value.as_table()) else {
+                continue;
+            };
+            for &key in keys {
+                if let Some(entry) = table.get(key) {
+                    let mut entry = entry.clone();
+                    entry.move_to(offset);
+                    entries.push((vec![name.to_owned(), key.to_owned()], entry));
+                }
+            }
+        }
+        self.completed(entries, offset)
+    }
+
     /// Returns the document with missing values added. Each value is given with the keys that lead to it; all of them
     /// have the location `offset`.
     pub(crate) fn completed(&self, entries: Vec<(Vec<String>, Entry)>, offset: usize) -> Self {

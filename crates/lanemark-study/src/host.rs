@@ -2,7 +2,8 @@
 //! processors.
 //!
 //! `platform,host` names a platform whose processor times come from a host file. A host file contains `[cpu]` and one
-//! table per protocol, each with some keys of the same table in a platform file.
+//! table per protocol, each with some keys of the same table in a platform file. With `extends`, all other values come
+//! from another host file of the library, which must not extend a third file.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_sim::spec::STEP_TIME_MAX;
@@ -10,6 +11,7 @@ use lanemark_sim::spec::STEP_TIME_MAX;
 use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
 use crate::origin::{Ledger, Overrides, ValueRecord};
+use crate::system::located_at;
 
 /// The tables of a platform file that a host replaces, with their keys.
 pub(crate) const TABLES: [(&str, &[&str]); 7] = [
@@ -52,6 +54,27 @@ pub(crate) fn check(document: &Document) -> Result<String, StudyError> {
     read(document, "host", None)
 }
 
+/// Returns the host file with the values of the host file that it extends, which `open` reads by its name.
+///
+/// # Errors
+/// Returns an error if the other file cannot be read, or if it extends another file itself.
+pub(crate) fn extended(
+    document: Document,
+    open: impl FnOnce(&str) -> Result<Document, StudyError>,
+) -> Result<Document, StudyError> {
+    let root = document.root("host", None);
+    let Some(host) = root.optional_table("host")? else { return Ok(document) };
+    let Some(name) = host.optional_text("extends")? else { return Ok(document) };
+    let base = open(&name).map_err(|error| located_at(error, &host.location_of("extends")))?;
+    check(&base)?;
+    if base.root("host", None).table("host")?.has("extends") {
+        let message = format!("extends = `{name}`: that host file extends another file itself");
+        return Err(host.error("extends", message).hint("name the file that it extends"));
+    }
+    let offset = host.offset_of("extends");
+    Ok(document.extending(&base, &TABLES, offset))
+}
+
 /// Returns a platform, a port or a system with the host `host`: `drive@platform,host:port`. This is impossible if the
 /// platform already has a host, or if the name of the host contains a character that separates the parts of a system.
 pub fn hosted(system: &str, host: &str) -> Option<String> {
@@ -83,6 +106,7 @@ fn read(
     document.read(kind, context, |root| {
         let host = root.table("host")?;
         let name = host.text("name")?;
+        host.optional_text("extends")?;
         host.finish()?;
         for (table, keys) in TABLES {
             let Some(section) = root.optional_table(table)? else { continue };

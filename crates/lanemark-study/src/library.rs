@@ -158,11 +158,17 @@ impl Library {
 
     /// Reads the file `name` of a kind, or the file at the path `name`.
     fn read(&self, kind: LibraryKind, name: &str) -> Result<Document, StudyError> {
-        if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
-            open_file(Path::new(name))
-        } else {
-            self.open_named(kind, name)
+        let is_path = Path::new(name).extension().is_some_and(|extension| extension == "toml");
+        let document =
+            if is_path { open_file(Path::new(name)) } else { self.open_named(kind, name) }?;
+        if kind != LibraryKind::Host {
+            return Ok(document);
         }
+        host::extended(document, |base| {
+            let base = self.open_named(kind, base)?;
+            self.note(&base);
+            Ok(base)
+        })
     }
 
     /// Returns the names of all files of a kind.

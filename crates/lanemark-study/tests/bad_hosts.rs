@@ -19,6 +19,26 @@ fn impossible_hosts_are_reported_with_their_place() {
 }
 
 #[test]
+fn a_host_extends_a_complete_host_of_the_library() {
+    const FILE: &str = "library/hosts/linux-file.toml";
+    const HOSTED: &str = "samsung-950-pro-512gb@workstation-z170,linux-file:pcie-slot";
+    let says = |to: &str, expected: &str| {
+        system_says(HOSTED, FILE, "extends = \"linux-block\"", to, expected);
+    };
+    let unknown = "linux-file.toml:5:11: unknown host `linux-blok` | did you mean `linux-block`?";
+    says("extends = \"linux-blok\"", unknown);
+    let chain = "linux-file.toml:5:11: extends = `linux-polling`: that host file extends another";
+    says("extends = \"linux-polling\"", chain);
+    says("extends = \"linux-file\"", "extends = `linux-file`: that host file extends another");
+    says("extends = 5", "extends");
+    // The error about an inherited value names the file that contains it.
+    let base = "library/hosts/linux-block.toml";
+    let from = "\"10 us\", assumed = \"the AHCI";
+    let expected = "linux-block.toml:24:25: the range of `driver_time`: 2 h";
+    system_says(HOSTED, base, from, "\"2 h\", assumed = \"the AHCI", expected);
+}
+
+#[test]
 fn impossible_file_systems_are_reported_with_their_location() {
     const FILE: &str = "library/hosts/linux-fsync.toml";
     const HOSTED: &str = "samsung-950-pro-512gb@workstation-z170,linux-fsync:m2";

@@ -1,5 +1,5 @@
-//! The fixtures that tests of several crates share: tools, loop devices, mounts, control groups, programs that mount,
-//! an NBD client, the commands in documents, and names of systems.
+//! The fixtures that tests of several crates share: the command, tools, loop devices, mounts, control groups, programs
+//! that mount, an NBD client, the commands in documents, and names of systems.
 //!
 //! [`skipped`] reports a missing tool or permission. In CI (if `CI` is set), it panics, so that no test is skipped
 //! unnoticed; otherwise it prints a line on stderr, and the test ends. All fixtures are removed when they are dropped.
@@ -8,6 +8,7 @@
 
 pub mod documents;
 mod group;
+mod launcher;
 mod loop_device;
 mod nbd_client;
 mod running;
@@ -17,6 +18,7 @@ use std::path::Path;
 use std::process::Command;
 
 pub use group::Group;
+pub use launcher::{Lanemark, project, stderr};
 pub use loop_device::{LoopDevice, Mounted};
 pub use nbd_client::{Answer, NbdClient};
 pub use running::{MountFolder, Running, mounts_in};

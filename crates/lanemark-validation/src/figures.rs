@@ -9,6 +9,7 @@ use std::path::Path;
 
 use lanemark_lab::input;
 use lanemark_lab::reserved::ReservedName;
+use lanemark_schema::text::csv_text;
 
 use crate::corpus::CorpusHalf;
 use crate::error::ValidationError;
@@ -222,7 +223,7 @@ impl PublishedFigures {
             line.push(optional(score.width, 1));
             lines.push(line);
         }
-        csv_text(&lines)
+        csv_text(lines)
     }
 }
 
@@ -286,7 +287,7 @@ impl GridFigures {
                 optional(score.width, 2),
             ]);
         }
-        csv_text(&lines)
+        csv_text(lines)
     }
 
     /// Replaces the rows of a run in place, or appends the rows of a new run.
@@ -387,17 +388,4 @@ fn rows(
 
 fn optional(number: Option<f64>, digits: usize) -> String {
     number.map_or(String::new(), |number| format!("{number:.digits$}"))
-}
-
-/// Returns lines as CSV. A cell that contains a comma or a quote is quoted.
-fn csv_text(lines: &[Vec<String>]) -> String {
-    let cell = |text: &String| {
-        if text.contains([',', '"', '\n']) {
-            format!("\"{}\"", text.replace('"', "\"\""))
-        } else {
-            text.clone()
-        }
-    };
-    let line = |cells: &Vec<String>| cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
-    lines.iter().map(line).collect()
 }

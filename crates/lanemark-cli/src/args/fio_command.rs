@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use lanemark_formats::fio;
+use lanemark_schema::text::shell_word;
 
 use crate::failure::Failure;
 
@@ -18,7 +19,7 @@ impl FioCommandArgs {
         let text = match self.fio_command.as_slice() {
             [] => return Ok(named.unwrap_or_default().to_owned()),
             [whole] => whole.clone(),
-            words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+            words => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
         };
         if fio::is_command(&text) {
             Ok(text)
@@ -26,15 +27,5 @@ impl FioCommandArgs {
             Err(Failure::input(format!("`{text}` is not a fio command line"))
                 .hint("write -- fio --rw=randread --bs=4k, or name a workload"))
         }
-    }
-}
-
-/// Quotes a word so that a shell reads it back unchanged.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,%+@".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

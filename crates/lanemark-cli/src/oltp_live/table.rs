@@ -1,10 +1,12 @@
 //! Measured, simulated and published figures side by side, as a table and as CSV. Measured figures are converted to the
 //! time of the study: rates are multiplied by the time scale, and latencies divided by it.
 
-use std::fmt::Write;
-
+use lanemark_plan::servers_needed;
+use lanemark_report::{Style, figure_rows, paragraph};
 use lanemark_schema::result::{FigureCheck, FigureMetric, Sample, Statistic, StudyOutcome};
+use lanemark_schema::text::csv_text;
 use lanemark_schema::workload::AverageMethod;
+use serde_json::Value;
 
 use super::turn::device;
 use crate::outlets::LIVE;
@@ -78,71 +80,59 @@ impl TableInputs<'_> {
         Some(figure(self.predicted?, system, metric)?.simulated.value)
     }
 
-    pub(super) fn text(&self) -> String {
-        let mut text = format!(
-            "{:<24}{:>11}{:>11}{:>11}{:>11}\n",
-            "", "published", "simulated", "predicted", "measured"
-        );
+    pub(super) fn text(&self, style: &Style) -> String {
+        let mut rows = Vec::new();
+        let mut notes = String::new();
         for side in self.sides {
-            let invalid = if side.is_valid() {
-                ""
-            } else {
-                "  INVALID: this machine was slower than the disk's model"
-            };
-            let _ = writeln!(text, "{}{invalid}", side.label);
-            for (metric, name) in METRICS {
-                let check = self.published(&side.name, metric);
-                let published = check.map(|check| check.figure.published);
-                let simulated = check.map(|check| check.simulated.value);
-                let found = side.summarise(metric, self.scale);
-                let measured = (found.count > 0).then_some(found.value);
-                let cell = |value: Option<f64>| {
-                    value.map_or("–".to_owned(), |value| format_figure(metric, value))
-                };
-                let spread = match found.count {
-                    0 | 1 => String::new(),
-                    _ => format!(
-                        "  {} to {}",
-                        format_figure(metric, found.min),
-                        format_figure(metric, found.max)
-                    ),
-                };
-                let predicted = self.predicted(&side.name, metric);
-                let [published, simulated, predicted, measured] =
-                    [published, simulated, predicted, measured].map(cell);
-                let _ = writeln!(
-                    text,
-                    "  {name:<22}{published:>11}{simulated:>11}{predicted:>11}{measured:>11}{spread}"
+            rows.push(vec![side.label.clone()]);
+            if !side.is_valid() {
+                let note = format!(
+                    "INVALID: {}: this machine was slower than the disk's model",
+                    side.label
                 );
+                notes += &paragraph(&note, style);
             }
+            rows.extend(METRICS.map(|(metric, name)| self.metric_row(side, metric, name)));
         }
-        let rates = self.rates();
-        let gains = rates.map(|pair| pair.map(|(a, b)| b / a - 1.0));
-        let cell = |gain: Option<f64>| {
-            gain.map_or("–".to_owned(), |gain| format!("{:+.1}%", 100.0 * gain))
-        };
-        let [published, simulated, predicted, measured] = gains.map(cell);
-        let spread = self.ratio_range().map_or_else(String::new, |(least, most)| {
-            format!("  {:+.1} to {:+.1}%", 100.0 * (least - 1.0), 100.0 * (most - 1.0))
-        });
-        let _ = writeln!(text, "{} over {}", self.sides[1].label, self.sides[0].label);
-        let _ = writeln!(
-            text,
-            "  {:<22}{published:>11}{simulated:>11}{predicted:>11}{measured:>11}{spread}",
-            "more transactions"
-        );
+        rows.push(vec![format!("{} over {}", self.sides[1].label, self.sides[0].label)]);
+        let gain = |ratio: f64| format!("{:+.1}%", 100.0 * (ratio - 1.0));
+        rows.push(self.ratio_row("more transactions".to_owned(), gain));
         let saved = |ratio: f64| saved(self.nodes, ratio).to_string();
-        let [published, simulated, predicted, measured] =
-            rates.map(|pair| pair.map_or("–".to_owned(), |(a, b)| saved(b / a)));
-        let spread = self.ratio_range().map_or_else(String::new, |(least, most)| {
-            format!("  {} to {}", saved(least), saved(most))
+        rows.push(self.ratio_row(format!("servers saved of {}", self.nodes), saved));
+        let columns = ["figure", "published", "simulated", "predicted", "measured", "of the turns"];
+        figure_rows(&columns, &rows, style) + &notes
+    }
+
+    fn metric_row(&self, side: &SystemTurns, metric: FigureMetric, name: &str) -> Vec<String> {
+        let check = self.published(&side.name, metric);
+        let found = side.summarise(metric, self.scale);
+        let values = [
+            check.map(|check| check.figure.published),
+            check.map(|check| check.simulated.value),
+            self.predicted(&side.name, metric),
+            (found.count > 0).then_some(found.value),
+        ];
+        let cell = |value: Option<f64>| {
+            value.map_or("–".to_owned(), |value| format_figure(metric, value))
+        };
+        let range = match found.count {
+            0 | 1 => String::new(),
+            _ => format!(
+                "{} to {}",
+                format_figure(metric, found.min),
+                format_figure(metric, found.max)
+            ),
+        };
+        [vec![name.to_owned()], values.map(cell).to_vec(), vec![range]].concat()
+    }
+
+    /// Returns a row with a figure of the ratio of both systems' rates.
+    fn ratio_row(&self, name: String, figure: impl Fn(f64) -> String) -> Vec<String> {
+        let cells = self.rates().map(|pair| pair.map_or("–".to_owned(), |(a, b)| figure(b / a)));
+        let range = self.ratio_range().map_or_else(String::new, |(least, most)| {
+            format!("{} to {}", figure(least), figure(most))
         });
-        let name = format!("servers saved of {}", self.nodes);
-        let _ = writeln!(
-            text,
-            "  {name:<22}{published:>11}{simulated:>11}{predicted:>11}{measured:>11}{spread}"
-        );
-        text
+        [vec![name], cells.to_vec(), vec![range]].concat()
     }
 
     /// Returns the transactions a minute of both systems, as published, simulated, predicted and measured.
@@ -178,53 +168,61 @@ impl TableInputs<'_> {
     }
 
     /// Returns the table as JSON: one object per row of the CSV, with the same names and units.
-    pub(super) fn json(&self) -> serde_json::Value {
-        let csv = self.csv();
-        let mut lines = csv.lines().map(|line| line.split(','));
-        let names: Vec<&str> = lines.next().into_iter().flatten().collect();
-        let value = |field: &str| match (field.parse::<f64>(), field) {
-            (_, "") => serde_json::Value::Null,
-            (_, "true" | "false") => serde_json::Value::Bool(field == "true"),
-            (Ok(number), _) => serde_json::Value::from(number),
-            (Err(_), text) => serde_json::Value::from(text),
+    pub(super) fn json(&self) -> Value {
+        let object = |row: [Value; COLUMNS]| {
+            let names = column_names().map(str::to_owned);
+            Value::Object(names.zip(row).collect())
         };
-        let row = |fields: std::str::Split<'_, char>| {
-            let pairs =
-                names.iter().zip(fields).map(|(name, field)| ((*name).to_owned(), value(field)));
-            serde_json::Value::Object(pairs.collect())
-        };
-        serde_json::Value::Array(lines.map(row).collect())
+        Value::Array(self.rows().map(object).collect())
     }
 
     /// Returns the table as CSV, each figure in its metric's unit.
     pub(super) fn csv(&self) -> String {
-        let mut text = format!("{},measured_min,measured_max,turns,valid,predicted\n", LIVE.mark);
-        for side in self.sides {
-            for (metric, _) in METRICS {
-                let check = self.published(&side.name, metric);
-                let cell =
-                    |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.6}"));
-                let found = side.summarise(metric, self.scale);
-                let of = |value: f64| (found.count > 0).then_some(value);
-                let name = serde_json::to_value(metric).ok();
-                let fields = [
-                    side.name.clone(),
-                    name.as_ref().and_then(|name| name.as_str()).unwrap_or_default().to_owned(),
-                    metric.unit().to_owned(),
-                    cell(check.map(|check| check.figure.published)),
-                    cell(check.map(|check| check.simulated.value)),
-                    cell(of(found.value)),
-                    cell(of(found.min)),
-                    cell(of(found.max)),
-                    found.count.to_string(),
-                    side.is_valid().to_string(),
-                    cell(self.predicted(&side.name, metric)),
-                ];
-                let _ = writeln!(text, "{}", fields.join(","));
+        let cell = |value: Value| match value {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            Value::Number(number) if number.is_f64() => {
+                format!("{:.6}", number.as_f64().unwrap_or_default())
             }
-        }
-        text
+            other => other.to_string(),
+        };
+        let names: Vec<String> = column_names().map(str::to_owned).collect();
+        let rows = self.rows().map(|row| row.map(cell).to_vec());
+        csv_text(std::iter::once(names).chain(rows))
     }
+
+    /// Returns the rows of the CSV and of the JSON.
+    fn rows(&self) -> impl Iterator<Item = [Value; COLUMNS]> {
+        let pairs =
+            self.sides.into_iter().flat_map(|side| METRICS.map(|(metric, _)| (side, metric)));
+        pairs.map(|(side, metric)| {
+            let check = self.published(&side.name, metric);
+            let found = side.summarise(metric, self.scale);
+            let of = |value: f64| Value::from((found.count > 0).then_some(value));
+            [
+                Value::from(side.name.as_str()),
+                serde_json::to_value(metric).unwrap_or_default(),
+                Value::from(metric.unit()),
+                Value::from(check.map(|check| check.figure.published)),
+                Value::from(check.map(|check| check.simulated.value)),
+                of(found.value),
+                of(found.min),
+                of(found.max),
+                Value::from(found.count),
+                Value::from(side.is_valid()),
+                Value::from(self.predicted(&side.name, metric)),
+            ]
+        })
+    }
+}
+
+/// Number of columns of the CSV.
+const COLUMNS: usize = 11;
+
+/// Returns the names of the columns of the CSV.
+fn column_names() -> impl Iterator<Item = &'static str> {
+    let more = ["measured_min", "measured_max", "turns", "valid", "predicted"];
+    LIVE.mark.split(',').chain(more)
 }
 
 /// Returns the figure of a system's metric.
@@ -249,13 +247,14 @@ fn format_figure(metric: FigureMetric, value: f64) -> String {
 
 /// Returns how many of `nodes` servers can be saved if each server does `ratio` times as much work.
 fn saved(nodes: u32, ratio: f64) -> i64 {
-    // A quotient that is whole except for rounding must not require an additional server.
-    i64::from(nodes) - (f64::from(nodes) / ratio * (1.0 - 1e-12)).ceil() as i64
+    i64::from(nodes) - servers_needed(f64::from(nodes), ratio) as i64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const STYLE: Style = Style { width: 100, colour: false };
 
     #[test]
     fn servers_are_saved_whole() {
@@ -402,46 +401,45 @@ mod tests {
     #[test]
     fn systems_are_next_to_each_other_with_their_spread_and_their_gain() {
         with(&[340.0, 350.0], &[425.0, 441.0], |table| {
-            let text = table.text();
-            let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-            let row = |name: &str, cells: [&str; 4], spread: &str| {
-                let [published, simulated, predicted, measured] = cells;
-                format!(
-                    "{name:<24}{published:>11}{simulated:>11}{predicted:>11}{measured:>11}{spread}"
-                )
+            let text = table.text(&STYLE);
+            let words = |line: &str| {
+                line.split("  ")
+                    .map(str::trim)
+                    .filter(|cell| !cell.is_empty())
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
             };
-            let none = ["–"; 4];
-            let wanted = [
-                row("", ["published", "simulated", "predicted", "measured"], ""),
-                "A".to_owned(),
-                row(
-                    "  transactions a minute",
-                    ["1.370 M", "1.400 M", "1.300 M", "1.380 M"],
-                    "  1.360 M to 1.400 M",
-                ),
-                row("  reads, ms", none, ""),
-                row("  writes, ms", none, ""),
-                row("  all disk I/O, ms", none, ""),
-                row("  processors busy, %", ["70", "72", "–", "55"], "  50 to 60"),
-                "B  INVALID: this machine was slower than the disk's model".to_owned(),
-                row(
-                    "  transactions a minute",
-                    ["1.710 M", "1.750 M", "1.690 M", "1.732 M"],
-                    "  1.700 M to 1.764 M",
-                ),
-                row("  reads, ms", none, ""),
-                row("  writes, ms", none, ""),
-                row("  all disk I/O, ms", none, ""),
-                row("  processors busy, %", ["–", "–", "–", "70"], ""),
-                "B over A".to_owned(),
-                row(
-                    "  more transactions",
-                    ["+24.8%", "+25.0%", "+30.0%", "+25.5%"],
-                    "  +25.0 to +26.0%",
-                ),
-                row("  servers saved of 1000", ["198", "200", "230", "203"], "  200 to 206"),
-            ];
-            assert_eq!(lines, wanted);
+            let lines: Vec<Vec<String>> = text.lines().map(words).collect();
+            for row in [
+                &["figure", "published", "simulated", "predicted", "measured", "of the turns"][..],
+                &["A"],
+                &[
+                    "transactions a minute",
+                    "1.370 M",
+                    "1.400 M",
+                    "1.300 M",
+                    "1.380 M",
+                    "1.360 M to 1.400 M",
+                ],
+                &["reads, ms", "–", "–", "–", "–"],
+                &["processors busy, %", "70", "72", "–", "55", "50 to 60"],
+                &["B"],
+                &[
+                    "transactions a minute",
+                    "1.710 M",
+                    "1.750 M",
+                    "1.690 M",
+                    "1.732 M",
+                    "1.700 M to 1.764 M",
+                ],
+                &["processors busy, %", "–", "–", "–", "70"],
+                &["B over A"],
+                &["more transactions", "+24.8%", "+25.0%", "+30.0%", "+25.5%", "+25.0% to +26.0%"],
+                &["servers saved of 1000", "198", "200", "230", "203", "200 to 206"],
+                &["INVALID: B: this machine was slower than the disk's model"],
+            ] {
+                assert!(lines.iter().any(|line| line == row), "{row:?}: {text}");
+            }
         });
     }
 
@@ -461,9 +459,10 @@ mod tests {
                 table.rates(),
                 [Some((1.37e6, 1.71e6)), Some((1.40e6, 1.75e6)), Some((1.30e6, 1.69e6)), None]
             );
-            let text = table.text();
+            let text = table.text(&STYLE);
             let gains = text.lines().find(|line| line.contains("more transactions")).unwrap();
-            assert!(gains.ends_with("     +24.8%     +25.0%     +30.0%          –"), "{gains}");
+            let gains: Vec<&str> = gains.split_whitespace().skip(2).collect();
+            assert_eq!(gains, ["+24.8%", "+25.0%", "+30.0%", "–"]);
         });
     }
 
@@ -489,7 +488,7 @@ mod tests {
             let json = table.json();
             let rows = json.as_array().unwrap();
             assert_eq!(rows.len(), 10);
-            assert_eq!(rows[5]["turns"], serde_json::json!(1.0));
+            assert_eq!(rows[5]["turns"], serde_json::json!(1));
             assert_eq!(rows[5]["valid"], serde_json::json!(false));
             assert_eq!(rows[0]["valid"], serde_json::json!(true));
             assert_eq!(rows[0]["measured_max"], serde_json::json!(1.4e6));

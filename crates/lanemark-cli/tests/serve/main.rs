@@ -16,7 +16,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use lanemark_testbed::{MountFolder, NbdClient, Running};
+use lanemark_testbed::{MountFolder, NbdClient, Running, lanemark};
 
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
@@ -36,10 +36,8 @@ struct Server {
 }
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new("env");
-    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_lanemark")]);
-    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = lanemark!(folder, arguments).command();
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 

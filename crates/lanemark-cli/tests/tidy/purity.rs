@@ -15,6 +15,7 @@ pub(crate) const CRATES: &[&str] = &["lanemark-schema", "lanemark-sim", "lanemar
 
 /// Paths of other crates that a pure crate may name, each including everything below it.
 pub(crate) const PATHS: &[&str] = &[
+    "csv",
     "hdrhistogram::Histogram",
     "libm",
     "proptest",
@@ -24,6 +25,7 @@ pub(crate) const PATHS: &[&str] = &[
     "rand_xoshiro::Xoshiro256PlusPlus",
     "serde",
     "serde_json",
+    "shlex",
     "std::borrow::Cow",
     "std::collections::BTreeMap",
     "std::collections::BTreeSet",

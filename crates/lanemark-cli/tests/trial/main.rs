@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use lanemark_schema::result::RunResult;
-use lanemark_testbed::{MountFolder, Running, skipped, tool_or_skip};
+use lanemark_testbed::{MountFolder, Running, lanemark, skipped, tool_or_skip};
 
 const DISK: &str = "seagate-barracuda-1tb@workstation-z170:sata";
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
@@ -24,11 +24,10 @@ fn is_root() -> bool {
 }
 
 fn program(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new("env");
-    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_lanemark"), "trial"]);
-    command.args(words).current_dir(folder).env_remove("LANEMARK_LIBRARY");
-    command.env("LANEMARK_RESULTS", folder.join("results")).env("TMPDIR", folder);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = lanemark!(folder, &[&["trial"], words].concat());
+    let run = run.env("LANEMARK_RESULTS", folder.join("results")).env("TMPDIR", folder);
+    let mut command = run.command();
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 

@@ -147,33 +147,12 @@ pub fn command(words: &[String], file: &str) -> Result<FioCommandLine, FormatErr
 /// # Errors
 /// Returns an error if a quote is not closed.
 pub fn words(text: &str, file: &str) -> Result<Vec<String>, FormatError> {
-    let mut all = Vec::new();
-    let mut word = None::<String>;
-    let mut quote = None::<char>;
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
-            (Some(end), letter) if letter == end => quote = None,
-            (None, '\'' | '"') => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            (None | Some('"'), '\\') => match letters.next() {
-                Some('\n') => {}
-                Some(next) => word.get_or_insert_default().push(next),
-                None => {}
-            },
-            (None, letter) if letter.is_whitespace() => all.extend(word.take()),
-            (_, letter) => word.get_or_insert_default().push(letter),
-        }
-        if all.len() > WORDS_MAX {
-            return Err(FormatError::file(file, format!("more than {WORDS_MAX} words")));
-        }
+    // A continued line would otherwise begin with an empty word.
+    let all = shlex::split(&text.replace("\r\n", "\n").replace("\\\n", ""))
+        .ok_or_else(|| FormatError::file(file, "a quote is not closed"))?;
+    if all.len() > WORDS_MAX {
+        return Err(FormatError::file(file, format!("more than {WORDS_MAX} words")));
     }
-    if quote.is_some() {
-        return Err(FormatError::file(file, "a quote is not closed"));
-    }
-    all.extend(word);
     Ok(all)
 }
 

@@ -5,8 +5,7 @@
 
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::text::is_shown;
-use lanemark_schema::units::{Bytes, Ratio};
-use lanemark_schema::workload::bound::QUEUE_DEPTH;
+use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Pattern, Test, TestStart};
 use serde_json::Value;
 
@@ -14,7 +13,8 @@ use super::lanemark_keys::LanemarkKey;
 use super::sampled;
 use crate::error::shown;
 use crate::fio::{self, JobEnvironment};
-use crate::partly::load_kind;
+use crate::imported::clean_name;
+use crate::stated::ReportedTest;
 
 /// The options that determine the direction and the offset of requests, for jobs that also have unknown options.
 const FEW: [&str; 13] = [
@@ -86,7 +86,7 @@ impl TestDraft {
         clients: bool,
     ) -> Result<Self, String> {
         let name = entry.get("jobname").and_then(Value::as_str).ok_or("`jobname` is missing")?;
-        let name: String = name.chars().filter(|&letter| is_shown(letter)).take(200).collect();
+        let name = clean_name(name);
         let job_name = name.clone();
         let host = entry.get("hostname").and_then(Value::as_str).filter(|_| clients);
         let name = match host {
@@ -308,39 +308,21 @@ impl TestDraft {
 
     /// Returns a test from the counts, on a whole target of `size`. The options are used only if they are `trusted`.
     fn plain_test(&self, size: Bytes, supplied: &SuppliedSettings, trusted: bool) -> Test {
-        let side = |side: &Option<DirectionResult>| {
-            side.as_ref().map_or(0, |side| side.latency.count()) as f64
-        };
-        let reads = side(&self.sample.reads);
-        let writes = side(&self.sample.writes);
-        let unified = side(&self.sample.unified);
-        let operations = reads + writes + unified;
-        let mean =
-            if operations > 0.0 { self.sample.bytes().get() as f64 / operations } else { 4096.0 };
-        let block = Bytes(((mean / 512.0).round() as u64).clamp(1, 1 << 17) * 512);
         let option = |name: &str| self.option(name).filter(|_| trusted);
         let count = |name: &str| option(name).and_then(|text| text.parse::<u32>().ok());
-        let threads = count("numjobs").unwrap_or(self.entries).clamp(1, 1024);
-        let word = option("rw").or(option("readwrite"));
-        let pattern = match word {
+        let pattern = match option("rw").or(option("readwrite")) {
             Some(word) if word.starts_with("rand") => Some(Pattern::Uniform),
             // fio's default is sequential reads.
             Some(_) => Some(Pattern::Sequential),
             None => trusted.then_some(Pattern::Sequential),
         };
-        let pattern = pattern.or_else(|| supplied.pattern.clone());
-        let depth = count("iodepth").or(trusted.then_some(1)).or(supplied.queue_depth);
-        let depth = depth.map(|depth| QUEUE_DEPTH.clamp(depth));
-        let share = if unified > 0.0 { 0.5 } else { reads / operations.max(1.0) };
-        let read_share = Ratio::new(share).unwrap_or(Ratio::ZERO);
-        let asks = load_kind((pattern, depth), read_share, block);
-        Test {
-            threads,
-            span: size.max(Bytes(block.get() * u64::from(threads))),
-            volume: Some(self.moved()),
-            asks,
-            ..Test::of_blocks(block)
-        }
+        let reported = ReportedTest {
+            pattern,
+            threads: Some(count("numjobs").unwrap_or(self.entries)),
+            queue_depth: count("iodepth").or(trusted.then_some(1)),
+            ..ReportedTest::new(&self.name, self.sample.clone())
+        };
+        reported.test(size, supplied)
     }
 
     /// Returns the engine, which is psync by default on Linux; `None` if options may be missing.

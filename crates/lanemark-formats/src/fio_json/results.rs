@@ -6,17 +6,14 @@
 use std::collections::{HashMap, HashSet};
 use std::slice;
 
-use lanemark_schema::result::{
-    MeasuredTarget, Provenance, RunResult, SCHEMA_VERSION, Target, TestResult, Warning,
-};
-use lanemark_schema::text::is_shown;
+use lanemark_schema::result::{MeasuredTarget, RunResult, Warning};
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{AverageMethod, Test, TestOrder, Workload};
+use lanemark_schema::workload::{AverageMethod, Test};
 
-use super::draft::{DraftedTest, SuppliedSettings, TestDraft};
+use super::draft::{SuppliedSettings, TestDraft};
 use super::read::{FioOutput, TESTS_MAX};
 use crate::error::{FormatError, FormatErrors, shown};
-use crate::partly::latency_warning;
+use crate::imported::{ImportedTest, NotedTests, ResultDraft, TestNames, clean_name, target_at};
 
 /// A result from fio's output.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +69,7 @@ impl FioOutput {
     fn stem(&self) -> String {
         let stem = self.file.rsplit('/').next().unwrap_or(&self.file);
         let stem = stem.strip_suffix(".json").unwrap_or(stem);
-        stem.chars().filter(|&letter| is_shown(letter)).take(200).collect()
+        clean_name(stem)
     }
 }
 
@@ -81,7 +78,6 @@ fn import_group(
     group: &[FioOutput],
     supplied: &SuppliedSettings,
 ) -> Result<ImportedResult, FormatError> {
-    let span = supplied.span;
     let mut files: Vec<String> = group.iter().map(|output| output.file.clone()).collect();
     files.dedup();
     let mut notes: Vec<String> = group.iter().flat_map(|output| output.notes.clone()).collect();
@@ -96,134 +92,53 @@ fn import_group(
         return Err(FormatError::file(&stem, message).hint("import fewer files at a time"));
     }
     let (path, version, engine, direct, disks) = group[0].identity();
-    let size = size(group, span);
-    let mut import = GroupImport::new(Workload {
-        faults: Vec::new(),
-        id: stem.clone(),
-        name: format!("{stem}, measured by {}", shown(version)),
-        repeats: repeats(group),
-        average: average(group),
-        order: TestOrder::Listed,
-        tests: Vec::new(),
-    });
+    let mut result = ResultDraft::new(&stem, version, size(group, supplied.span), supplied);
+    result.workload.repeats = repeats(group);
+    result.workload.average = average(group);
+    let mut partly = NotedTests::default();
+    let mut submitted = NotedTests::default();
+    let mut submission_ns: f64 = 0.0;
     for (name, file, draft) in named_drafts(group) {
-        import.add(name, draft.described_test(file, size, supplied), draft);
-    }
-    import.add_notes(&mut notes, size, span);
-    let GroupImport { workload, tests, warnings, .. } = import;
-    let end = workload.tests.iter().map(Test::end).max();
-    let result = RunResult {
-        inspection: None,
-        schema_version: SCHEMA_VERSION,
-        provenance: Provenance::default(),
-        target: Target::Measured(MeasuredTarget {
-            served: None,
-            host: None,
-            device: path.is_some_and(|path| path.starts_with("/dev/")),
-            path: path.map_or(stem.clone(), str::to_owned),
-            size_bytes: end.unwrap_or(Bytes::ZERO).max(span.unwrap_or(Bytes::ZERO)),
-            file_system: None,
-            block_device: if let [disk] = disks { Some(disk.clone()) } else { None },
-            engine: format!("{}, {}", shown(version), engine.unwrap_or("engine not stated")),
-            direct,
-        }),
-        complete: tests.iter().all(|test| test.samples.iter().all(|sample| sample.complete)),
-        workload,
-        tests,
-        warnings,
-    };
-    let file = if let [output] = files.as_slice() { output } else { &stem };
-    result
-        .check()
-        .map_err(|error| FormatError::file(file, format!("contains impossible values: {error}")))?;
-    let timestamp = group.iter().filter_map(|output| output.timestamp).min();
-    Ok(ImportedResult { result, files, timestamp, notes })
-}
-
-/// The result of a group while its tests are added, and the names of the tests that have a note.
-struct GroupImport {
-    workload: Workload,
-    tests: Vec<TestResult>,
-    warnings: Vec<Warning>,
-    /// Tests whose part of the target is not stated.
-    unplaced: NotedTests,
-    /// Tests whose options are not all known.
-    partly: NotedTests,
-    /// Tests whose latencies exclude submission, and the maximum mean time of submission.
-    submitted: NotedTests,
-    submission_ns: f64,
-}
-
-impl GroupImport {
-    fn new(workload: Workload) -> Self {
-        Self {
-            workload,
-            tests: Vec::new(),
-            warnings: Vec::new(),
-            unplaced: NotedTests::default(),
-            partly: NotedTests::default(),
-            submitted: NotedTests::default(),
-            submission_ns: 0.0,
-        }
-    }
-
-    /// Adds the test of a draft.
-    fn add(&mut self, name: String, described: DraftedTest, draft: &TestDraft) {
-        if !draft.sample.errors.is_empty() {
-            let errors = draft.sample.errors.clone();
-            self.warnings.push(Warning::Failed { test: name.clone(), errors });
-        }
-        self.warnings.extend(latency_warning(&name, &draft.sample, false));
         if let Some(ns) = draft.submission_ns {
-            self.submitted.add(&name);
-            self.submission_ns = self.submission_ns.max(ns);
+            submitted.add(&name);
+            submission_ns = submission_ns.max(ns);
         }
-        if let Some(what) = &described.contradiction {
-            self.warnings
-                .push(Warning::OptionsContradict { test: name.clone(), what: what.clone() });
-        }
-        let unstated = described.test.unstated();
-        if !unstated.is_empty() {
-            let (what, options): (Vec<&str>, Vec<&str>) = unstated.into_iter().unzip();
-            self.warnings.push(Warning::NotStated {
-                test: name.clone(),
-                what: what.join(" and "),
-                option: options.join(" and "),
-            });
-        }
+        let described = draft.described_test(file, result.size, supplied);
         if !described.whole {
-            self.partly.add(&name);
+            partly.add(&name);
         }
-        if !described.placed {
-            self.unplaced.add(&name);
-        }
-        let test = Test { name, ..described.test };
+        let contradiction = described
+            .contradiction
+            .map(|what| Warning::OptionsContradict { test: name.clone(), what });
         let samples = match &draft.own {
             Some(key) if key.fits(&draft.sample) => key.repeats.clone(),
             _ => vec![draft.sample.clone()],
         };
-        self.tests.push(TestResult::new(&self.workload, &test, samples));
-        self.workload.tests.push(test);
+        result.add(ImportedTest {
+            test: Test { name, ..described.test },
+            samples,
+            printed: &draft.sample,
+            contradiction,
+            placed: described.placed,
+        });
     }
-
-    /// Adds the notes and warnings about all tests.
-    fn add_notes(&mut self, notes: &mut Vec<String>, size: Bytes, span: Option<Bytes>) {
-        self.partly
-            .note(notes, "not all options are known, so the description of the test is incomplete");
-        let begun = "latencies begin when a request is submitted; submission took up to";
-        self.submitted
-            .note(notes, &format!("{begun} {:.1} µs more on average", self.submission_ns / 1e3));
-        let of_size = match span {
-            Some(_) => format!("assumed to be {size}, as --span states"),
-            None => format!(
-                "assumed to be {size}, the minimum that was used; set the size of the file or device with --span"
-            ),
-        };
-        self.unplaced.note(notes, &format!("the used part of the target is not stated: {of_size}"));
-        if self.workload.repeats < 3 {
-            self.warnings.push(Warning::FewRepeats { repeats: self.workload.repeats });
-        }
-    }
+    partly.note(
+        &mut notes,
+        "not all options are known, so the description of the test is incomplete",
+    );
+    let begun = "latencies begin when a request is submitted; submission took up to";
+    submitted.note(&mut notes, &format!("{begun} {:.1} µs more on average", submission_ns / 1e3));
+    result.notes = notes;
+    let target = MeasuredTarget {
+        device: path.is_some_and(|path| path.starts_with("/dev/")),
+        block_device: if let [disk] = disks { Some(disk.clone()) } else { None },
+        engine: format!("{}, {}", shown(version), engine.unwrap_or("engine not stated")),
+        direct,
+        ..target_at(path.unwrap_or(&stem))
+    };
+    let file = if let [output] = files.as_slice() { output } else { &stem };
+    let timestamp = group.iter().filter_map(|output| output.timestamp).min();
+    Ok(ImportedResult { timestamp, files: files.clone(), ..result.finish(file, target)? })
 }
 
 /// Returns the average that the headline figures use. It is the average that Lanemark's export names; otherwise it is
@@ -263,7 +178,7 @@ fn named_drafts(group: &[FioOutput]) -> Vec<(String, &str, &TestDraft)> {
             files.entry(&draft.name).or_default().insert(index);
         }
     }
-    let mut taken: HashSet<String> = HashSet::new();
+    let mut names = TestNames::default();
     let mut all = Vec::new();
     for output in group {
         for draft in &output.drafts {
@@ -273,36 +188,9 @@ fn named_drafts(group: &[FioOutput]) -> Vec<(String, &str, &TestDraft)> {
             } else {
                 draft.name.clone()
             };
-            let free = (2..).map(|count| format!("{name} ({count})"));
-            let name = std::iter::once(name.clone()).chain(free).find(|name| !taken.contains(name));
-            let name = name.unwrap_or_default();
-            taken.insert(name.clone());
+            let name = names.take(name);
             all.push((name, output.file.as_str(), draft));
         }
     }
     all
-}
-
-/// The tests to which one note applies.
-#[derive(Default)]
-struct NotedTests {
-    first: String,
-    count: usize,
-}
-
-impl NotedTests {
-    fn add(&mut self, test: &str) {
-        if self.count == 0 {
-            self.first = test.to_owned();
-        }
-        self.count += 1;
-    }
-
-    fn note(&self, notes: &mut Vec<String>, text: &str) {
-        match self.count {
-            0 => {}
-            1 => notes.push(format!("{}: {text}", self.first)),
-            count => notes.push(format!("{} and {} more tests: {text}", self.first, count - 1)),
-        }
-    }
 }

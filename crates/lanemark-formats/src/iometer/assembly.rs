@@ -9,6 +9,7 @@ use super::settings::{
     AccessLine, AccessSpecification, IometerSettings, IometerWorker, SettingsReader, TESTS_MAX,
 };
 use crate::error::{FormatError, shown};
+use crate::imported::TestNames;
 
 const SECTOR: u64 = 512;
 
@@ -97,6 +98,7 @@ impl SettingsReader<'_> {
         let workers = self.workers.clone();
         let steps = workers.iter().map(|worker| worker.specifications.len()).max().unwrap_or(0);
         let mut tests: Vec<Test> = Vec::new();
+        let mut names = TestNames::default();
         for step in 0..steps {
             let mut groups: Vec<(Test, u64)> = Vec::new();
             for worker in &workers {
@@ -118,7 +120,7 @@ impl SettingsReader<'_> {
                     if let Some(depth) = depth {
                         test.name = format!("{} Q{depth}", test.name);
                     }
-                    test.name = free_name(&tests, &test.name);
+                    test.name = names.take(test.name);
                     let line = workers[0].line;
                     test.check().map_err(|error| {
                         self.error(line, format!("specification `{}`: {error}", shown(&test.name)))
@@ -229,17 +231,5 @@ impl SettingsReader<'_> {
                 ..RequestMix::default()
             };
         }))
-    }
-}
-
-fn free_name(tests: &[Test], name: &str) -> String {
-    let is_taken = |name: &str| tests.iter().any(|test| test.name == name);
-    if is_taken(name) {
-        (2..)
-            .map(|count| format!("{name} ({count})"))
-            .find(|name| !is_taken(name))
-            .unwrap_or_default()
-    } else {
-        name.to_owned()
     }
 }

@@ -34,17 +34,8 @@ fn scsi(vendor: &str, link: Option<InspectedLink>) -> InspectedHop {
 
 fn drive(name: &str, hops: Vec<InspectedHop>) -> InspectedDevice {
     InspectedDevice {
-        name: name.to_owned(),
-        number: None,
-        kind: BlockDeviceKind::Disk,
-        size: None,
-        removable: None,
-        read_only: None,
-        identity: DeviceIdentity::default(),
-        queue: QueueLimits::default(),
         paths: vec![InspectedPath { hops, ..InspectedPath::default() }],
-        below: Vec::new(),
-        partitions: Vec::new(),
+        ..InspectedDevice::new(name, BlockDeviceKind::Disk)
     }
 }
 

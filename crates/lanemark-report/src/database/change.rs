@@ -22,13 +22,6 @@ use super::text::parts;
 /// same amount between two runs, other programs may explain the worse figure.
 const OTHERS: f64 = 0.05;
 
-/// Two-sided 95% points of Student's t-distribution for 1 to 30 degrees of freedom.
-const STUDENT: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
-];
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeVerdict {
     /// The intervals do not overlap.
@@ -42,6 +35,16 @@ pub enum ChangeVerdict {
 }
 
 impl ChangeVerdict {
+    /// Returns the word for the verdict in a table.
+    pub(super) fn mark(self) -> &'static str {
+        match self {
+            Self::Distinct => "yes",
+            Self::Indistinct => "no",
+            Self::NoSpread => "1 repeat",
+            Self::Others => "others",
+        }
+    }
+
     /// Returns the verdict as text; `None` if the repeats show the change.
     pub fn words(self) -> Option<&'static str> {
         match self {
@@ -66,16 +69,6 @@ pub struct FigureChange {
     pub per_cent: Option<f64>,
     /// Whether the repeats show a difference.
     pub verdict: ChangeVerdict,
-}
-
-/// Returns the 95% confidence interval of the mean, on the assumption of normally distributed repeats; `None` for fewer
-/// than two repeats.
-pub fn interval(statistic: &Statistic) -> Option<(f64, f64)> {
-    let freedom =
-        usize::try_from(statistic.count).ok()?.checked_sub(1).filter(|&value| value > 0)?;
-    let point = STUDENT.get(freedom - 1).copied().unwrap_or(2.0);
-    let half = point * statistic.deviation? / f64::from(statistic.count).sqrt();
-    Some((statistic.value - half, statistic.value + half))
 }
 
 fn samples(run: &RunResult) -> &[Sample] {
@@ -129,7 +122,7 @@ fn verdict(
     b: &Statistic,
     more: bool,
 ) -> ChangeVerdict {
-    match interval(a).zip(interval(b)) {
+    match a.interval_95.zip(b.interval_95) {
         None => ChangeVerdict::NoSpread,
         Some(((a_low, a_high), (b_low, b_high))) if a_low <= b_high && b_low <= a_high => {
             ChangeVerdict::Indistinct

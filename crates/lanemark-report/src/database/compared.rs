@@ -1,36 +1,39 @@
-//! Two runs compared as text, in lines of up to [`WIDTH`] columns.
+//! Two runs compared as text.
 
-use std::fmt::Write;
+use lanemark_schema::result::{RunResult, Statistic};
 
-use lanemark_schema::result::RunResult;
+use super::change::{ChangeVerdict, FigureChange, compare, warnings};
+use super::text::{NO_TPC_RESULT, parts, title};
+use crate::Style;
+use crate::number::{fixed, or_absent, percent, percent_signed, percent_whole, significant};
+use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::terminal::TerminalText;
 
-use super::change::{FigureChange, compare, interval, warnings};
-use super::text::{NO_TPC_RESULT, parts, push_line, title};
-use super::wrapped::{WIDTH, wrapped};
-use crate::number::{fixed, grouped, percent_whole};
-
-/// Writes two runs on databases as a table: each figure with its change, followed by a line with the intervals and the
-/// verdict. Returns `None` if one of the runs is not on a database.
-pub fn database_compare_text(from: &RunResult, to: &RunResult) -> Option<String> {
+/// Writes two runs on databases as a table: each figure with its interval, its change and its verdict. Returns `None` if
+/// one of the runs is not on a database.
+pub fn database_compare_text(from: &RunResult, to: &RunResult, style: &Style) -> Option<String> {
     let changes = compare(from, to);
-    let mut text = wrapped(&answer(from, to, &changes)?, 0);
-    text.push('\n');
-    for (side, run) in [("A", from), ("B", to)] {
-        text += &wrapped(&format!("{side}  {}", title(parts(run)?.0)), 3);
+    let mut sheet = TerminalText::new(style);
+    sheet.answer(&answer(from, to, &changes)?);
+    for (side, run) in [("A  ", from), ("B  ", to)] {
+        sheet.item(side, &title(parts(run)?.0), CellEmphasis::Plain);
     }
-    let _ = writeln!(text, "\n{:<24}{:>12}{:>12}{:>12}", "", "A", "B", "change");
-    for change in &changes {
-        text += &row(change);
+    sheet.blank();
+    sheet.table(&table(&changes));
+    sheet.minor_paragraph("interval: the 95% confidence interval of the mean.");
+    let verdicts = [ChangeVerdict::Indistinct, ChangeVerdict::NoSpread, ChangeVerdict::Others];
+    for verdict in verdicts {
+        let occurs = changes.iter().any(|change| change.verdict == verdict);
+        if let Some(words) = verdict.words().filter(|_| occurs) {
+            sheet.minor_paragraph(&format!("{}: {words}.", verdict.mark()));
+        }
     }
-    text += &wrapped("\nBelow each figure: the 95% confidence interval of its mean.", 0);
-    let warnings = warnings(from, to);
-    if !warnings.is_empty() {
-        text.push('\n');
+    for warning in warnings(from, to) {
+        sheet.item("warning: ", &warning, CellEmphasis::Warning);
     }
-    warnings.iter().for_each(|warning| text += &wrapped(&format!("warning: {warning}"), 7));
-    text.push('\n');
-    text += &wrapped(NO_TPC_RESULT, 0);
-    Some(text)
+    sheet.blank();
+    sheet.minor_paragraph(NO_TPC_RESULT);
+    Some(sheet.finish())
 }
 
 /// Returns a text such as `B completes 12% more transactions a minute than A, 13,800 instead of 12,345 (PostgreSQL
@@ -45,7 +48,7 @@ fn answer(from: &RunResult, to: &RunResult, changes: &[FigureChange]) -> Option<
             "A and B on {product}: transactions a minute are not known for both runs."
         ));
     };
-    let [a, b] = [change.from.value, change.to.value].map(|rate| grouped(&fixed(rate, 0)));
+    let [a, b] = [change.from.value, change.to.value].map(|rate| fixed(rate, 0));
     let by = percent_whole((change.to.value / change.from.value - 1.0).abs());
     let more = if change.to.value >= change.from.value { "more" } else { "fewer" };
     Some(match change.verdict.words() {
@@ -60,42 +63,29 @@ fn answer(from: &RunResult, to: &RunResult, changes: &[FigureChange]) -> Option<
     })
 }
 
-fn row(change: &FigureChange) -> String {
-    let a = change.from.value;
-    let b = change.to.value;
-    let digits = match a.max(b) {
-        1_000.0.. => 0,
-        100.0.. => 1,
-        _ => 3,
-    };
-    let per_cent = change.per_cent.map_or("–".to_owned(), |per_cent| format!("{per_cent:+.1}%"));
-    let formatted = |value| grouped(&fixed(value, digits));
-    let mut text =
-        format!("{:<24}{:>12}{:>12}{per_cent:>12}\n", change.name, formatted(a), formatted(b));
-    let mean = |statistic| {
-        let (low, high) = interval(statistic)?;
-        // A figure here cannot be negative, although the interval of a few repeats may extend below zero.
-        Some(format!("{} to {}", formatted(low.max(0.0)), formatted(high)))
-    };
-    let mut below = Vec::new();
-    if let Some((a, b)) = mean(&change.from).zip(mean(&change.to)) {
-        below.push(format!("A {a}, B {b}"));
+/// Builds the table of the figures of both runs.
+fn table(changes: &[FigureChange]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("figure"),
+        Column::number("A", ""),
+        Column::number("interval", "").optional(1),
+        Column::number("B", ""),
+        Column::number("interval", "").optional(1),
+        Column::number("change", ""),
+        Column::text("shown"),
+    ]);
+    for change in changes {
+        let side = |statistic: &Statistic| {
+            let half = statistic.interval_95.map(|(low, high)| (high - low) / 2.0);
+            let share = half.filter(|_| statistic.value > 0.0).map(|half| half / statistic.value);
+            let share = or_absent(share, |share| format!("±{}", percent(share)));
+            [Cell::strong(significant(statistic.value)), Cell::inked(share, CellEmphasis::Faint)]
+        };
+        let mut cells = vec![Cell::plain(&change.name)];
+        cells.extend([&change.from, &change.to].into_iter().flat_map(side));
+        let by = or_absent(change.per_cent, |per_cent| percent_signed(per_cent / 100.0));
+        cells.extend([Cell::plain(by), Cell::plain(change.verdict.mark())]);
+        table.push(cells);
     }
-    if change.name.ends_with(", %") {
-        below.push(format!("{:+.1} points", b - a));
-    }
-    below.extend(change.verdict.words().map(str::to_owned));
-    let mut one = String::new();
-    for part in below {
-        if !one.is_empty() && 2 + one.chars().count() + 2 + part.chars().count() > WIDTH {
-            push_line(&mut text, &format!("  {one}"));
-            one.clear();
-        }
-        one += if one.is_empty() { "" } else { "; " };
-        one += &part;
-    }
-    if !one.is_empty() {
-        push_line(&mut text, &format!("  {one}"));
-    }
-    text
+    table
 }

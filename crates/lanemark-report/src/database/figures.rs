@@ -3,7 +3,10 @@
 //! Rows are figures, and columns are runs. A figure that a run does not contain is shown as a dash: a real database
 //! does not report single requests, and a simulated database does not distinguish kinds of transactions.
 
-use lanemark_schema::result::{RunResult, Sample, TestResult, TransactionFigures};
+use lanemark_schema::result::{
+    DatabaseCounter, DeviceUse, RunResult, Sample, TestResult, TransactionFigures,
+};
+use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Operation;
 
 use crate::number::{ABSENT, known_value, or_absent, significant, spread};
@@ -33,7 +36,7 @@ const PLAIN: TransactionFigure = TransactionFigure {
 };
 
 /// All figures of a database run. The compared figures are in the order of the published chart.
-pub(crate) const FIGURES: [TransactionFigure; 18] = [
+pub(crate) const FIGURES: [TransactionFigure; 30] = [
     TransactionFigure {
         name: "tpm",
         unit: "1/min",
@@ -41,6 +44,18 @@ pub(crate) const FIGURES: [TransactionFigure; 18] = [
         more: true,
         compared: true,
         drawn: true,
+    },
+    TransactionFigure {
+        name: "counted by the database",
+        unit: "1/min",
+        of: |sample| transactions(sample)?.counted_per_minute,
+        ..PLAIN
+    },
+    TransactionFigure {
+        name: "count differs by",
+        unit: "%",
+        of: |sample| per_cent(transactions(sample)?.count_differs()),
+        ..PLAIN
     },
     TransactionFigure {
         name: "NOPM",
@@ -82,6 +97,12 @@ pub(crate) const FIGURES: [TransactionFigure; 18] = [
         ..PLAIN
     },
     TransactionFigure {
+        name: "of it by other programs",
+        unit: "%",
+        of: |sample| per_cent(transactions(sample)?.processor_others),
+        ..PLAIN
+    },
+    TransactionFigure {
         name: "database CPU",
         unit: "µs each",
         of: |sample| {
@@ -89,6 +110,15 @@ pub(crate) const FIGURES: [TransactionFigure; 18] = [
             all.per_transaction(1e6 * all.processor_time.as_ref()?.server_s?)
         },
         compared: true,
+        ..PLAIN
+    },
+    TransactionFigure {
+        name: "driver CPU",
+        unit: "µs each",
+        of: |sample| {
+            let all = transactions(sample)?;
+            all.per_transaction(1e6 * all.processor_time.as_ref()?.driver_s?)
+        },
         ..PLAIN
     },
     TransactionFigure {
@@ -127,10 +157,28 @@ pub(crate) const FIGURES: [TransactionFigure; 18] = [
         ..PLAIN
     },
     TransactionFigure {
+        name: "device read size",
+        unit: "KiB",
+        of: |sample| {
+            let device = device(sample)?;
+            kib_each(device.read_bytes, device.reads)
+        },
+        ..PLAIN
+    },
+    TransactionFigure {
         name: "device writes",
         unit: "1/s",
         of: |sample| Some(sample.device_rates()?.writes),
         drawn: true,
+        ..PLAIN
+    },
+    TransactionFigure {
+        name: "device write size",
+        unit: "KiB",
+        of: |sample| {
+            let device = device(sample)?;
+            kib_each(device.written_bytes, device.writes)
+        },
         ..PLAIN
     },
     TransactionFigure {
@@ -143,6 +191,18 @@ pub(crate) const FIGURES: [TransactionFigure; 18] = [
         name: "buffer hits",
         unit: "%",
         of: |sample| per_cent(transactions(sample)?.buffer_hit_ratio),
+        ..PLAIN
+    },
+    TransactionFigure {
+        name: "messages",
+        unit: "each",
+        of: |sample| each(sample, DatabaseCounter::Messages),
+        ..PLAIN
+    },
+    TransactionFigure {
+        name: "statements",
+        unit: "each",
+        of: |sample| each(sample, DatabaseCounter::Statements),
         ..PLAIN
     },
     TransactionFigure {
@@ -165,10 +225,52 @@ pub(crate) const FIGURES: [TransactionFigure; 18] = [
         drawn: true,
         ..PLAIN
     },
+    TransactionFigure {
+        name: "whole pages in the log",
+        unit: "each",
+        of: |sample| each(sample, DatabaseCounter::WalFullPages),
+        ..PLAIN
+    },
+    TransactionFigure {
+        name: "checkpoints",
+        unit: "",
+        of: |sample| count(sample, DatabaseCounter::Checkpoints),
+        ..PLAIN
+    },
+    TransactionFigure {
+        name: "deadlocks",
+        unit: "",
+        of: |sample| count(sample, DatabaseCounter::Deadlocks),
+        ..PLAIN
+    },
+    TransactionFigure {
+        name: "temporary files",
+        unit: "",
+        of: |sample| count(sample, DatabaseCounter::TemporaryFiles),
+        ..PLAIN
+    },
 ];
 
 fn transactions(sample: &Sample) -> Option<&TransactionFigures> {
     sample.transactions.as_ref()
+}
+
+fn device(sample: &Sample) -> Option<&DeviceUse> {
+    sample.evidence.as_ref()?.device.as_ref()
+}
+
+fn kib_each(bytes: Bytes, count: u64) -> Option<f64> {
+    (count > 0).then(|| bytes.get() as f64 / 1024.0 / count as f64)
+}
+
+/// Returns the count of a counter in a repeat.
+fn count(sample: &Sample, counter: DatabaseCounter) -> Option<f64> {
+    Some(transactions(sample)?.counters.get(counter)? as f64)
+}
+
+/// Returns the count of a counter per transaction.
+fn each(sample: &Sample, counter: DatabaseCounter) -> Option<f64> {
+    transactions(sample)?.per_transaction(count(sample, counter)?)
 }
 
 fn us(ns: Option<f64>) -> Option<f64> {

@@ -14,13 +14,9 @@ mod compared;
 mod figures;
 mod split;
 mod text;
-mod wrapped;
 
-pub use change::{
-    ChangeVerdict, FigureChange, SavedServers, compare, interval, nodes_saved, warnings,
-};
+pub use change::{ChangeVerdict, FigureChange, SavedServers, compare, nodes_saved, warnings};
 pub use compared::database_compare_text;
 pub(crate) use figures::{FIGURES, TransactionFigure, groups, table};
 pub(crate) use split::{TimePart, TimeSplit};
 pub use text::database_text;
-pub use wrapped::{WIDTH, wrapped};

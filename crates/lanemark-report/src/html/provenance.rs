@@ -1,6 +1,7 @@
 //! The provenance of the results: the information that is needed to reproduce them.
 
 use lanemark_schema::result::Provenance;
+use lanemark_schema::text::shell_word;
 use maud::{Markup, html};
 
 use crate::number::ABSENT;
@@ -112,15 +113,7 @@ fn fields(provenance: &Provenance, before: &[(&'static str, String)]) -> Markup 
 
 /// Returns the command as a user would type it.
 fn command(words: &[String]) -> String {
-    let quote_word = |word: &String| {
-        let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
-        if !word.is_empty() && word.chars().all(safe) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    };
-    words.iter().map(quote_word).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn or_dash(text: &str) -> &str {

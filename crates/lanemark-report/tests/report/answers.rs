@@ -2,8 +2,8 @@
 
 use lanemark_report::{Style, answer, results_answer, run_table, study_table, test_detail};
 use lanemark_schema::result::{
-    BlockDeviceKind, DeviceIdentity, InspectedDevice, Inspection, QueueLimits, RunResult,
-    StudyAnswer, StudyClaim, StudyOutcome, SystemComparison, Target,
+    BlockDeviceKind, DeviceIdentity, InspectedDevice, Inspection, RunResult, StudyAnswer,
+    StudyClaim, StudyOutcome, SystemComparison, Target,
 };
 
 use crate::fixture;
@@ -84,17 +84,9 @@ fn first_line(run: &RunResult) -> String {
 
 fn device(name: &str, model: Option<&str>, below: &[&str]) -> InspectedDevice {
     InspectedDevice {
-        name: name.to_owned(),
-        number: None,
-        kind: BlockDeviceKind::Disk,
-        size: None,
-        removable: None,
-        read_only: None,
         identity: DeviceIdentity { model: model.map(str::to_owned), ..DeviceIdentity::default() },
-        queue: QueueLimits::default(),
-        paths: Vec::new(),
         below: below.iter().map(|name| (*name).to_owned()).collect(),
-        partitions: Vec::new(),
+        ..InspectedDevice::new(name, BlockDeviceKind::Disk)
     }
 }
 

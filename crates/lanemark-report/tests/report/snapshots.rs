@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::{fixture, path_fixture};
 use lanemark_report::{
-    Style, compare_runs, compare_table, html, path_svg, path_table, run_table, series_csv,
-    study_table, test_detail, test_details,
+    Style, compare_runs, compare_table, html, path_svg, path_table, run_table, study_table,
+    test_detail, test_details,
 };
 
 /// Compares `printed` with the file `name`, or rewrites the file if that is requested.
@@ -66,7 +66,6 @@ fn a_test_over_time() {
     let mut run = run;
     run.tests[0].samples[0].steady = None;
     assert_snapshot("detail-series-80.txt", &test_detail(&run, &run.tests[0], &plain(80)));
-    assert_snapshot("series.csv", &series_csv(&run));
     assert_snapshot("page-over-time.html", &html(None, &[&run]));
 }
 

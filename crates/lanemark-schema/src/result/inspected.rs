@@ -100,6 +100,25 @@ pub struct InspectedDevice {
     pub partitions: Vec<InspectedPartition>,
 }
 
+impl InspectedDevice {
+    /// Creates a device of which only the name and the kind are known.
+    pub fn new(name: &str, kind: BlockDeviceKind) -> Self {
+        Self {
+            name: name.to_owned(),
+            number: None,
+            kind,
+            size: None,
+            removable: None,
+            read_only: None,
+            identity: DeviceIdentity::default(),
+            queue: QueueLimits::default(),
+            paths: Vec::new(),
+            below: Vec::new(),
+            partitions: Vec::new(),
+        }
+    }
+}
+
 /// The kind of a block device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]

@@ -3,7 +3,7 @@
 use crate::spec::cloud::tests::plain_volume;
 use crate::spec::submission::Submission;
 use crate::spec::*;
-use crate::tests::runs::{checked, nvme, run, simulate, storage_at_rest, test};
+use crate::tests::runs::{check_stages, checked, nvme, run, simulate, storage_at_rest, test};
 use crate::*;
 use lanemark_schema::result::{HopId, Reserve, Sample};
 use lanemark_schema::rng::StreamKey;
@@ -330,12 +330,7 @@ proptest! {
         prop_assert_eq!(test.check(), Ok(()));
         let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), block * count);
-        let path = sample.path.as_ref().unwrap();
-        let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
-        prop_assert!((staged - sample.latency().mean_ns()).abs() <= 0.51);
-        for hop in &path.hops {
-            prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
-        }
+        check_stages(&sample)?;
         // The first request does not wait for a limit, and random offsets may be consecutive by chance.
         let slack = 1.0 + 1.0 / (count as f64 - 1.0) + if merges { 0.2 } else { 0.0 };
         let carried = sample.throughput().0 as f64;

@@ -4,7 +4,7 @@ use crate::drive::disk::tests::small_disk;
 use crate::link::LinkModel;
 use crate::spec::*;
 use crate::tests::random_read;
-use crate::tests::runs::{at_rest, sas, sata, share, simulate, times};
+use crate::tests::runs::{at_rest, check_stages, sas, sata, share, simulate, times};
 use crate::tests::trajectory::trajectory;
 use crate::*;
 use lanemark_schema::result::Sample;
@@ -401,12 +401,7 @@ proptest! {
         prop_assert_eq!(test.check(), Ok(()));
         let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), block * 200 * (1 + beside as u64));
-        let path = sample.path.as_ref().unwrap();
-        let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
-        prop_assert!((staged - sample.latency().mean_ns()).abs() <= 0.51);
-        for hop in &path.hops {
-            prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
-        }
+        check_stages(&sample)?;
         // Reads of cached data, and writes until the buffer is full, do not need the arm.
         let apart = if read_share == 1.0 { 0 } else { drive.buffer.get() };
         let carried = Bytes(sample.bytes().get().saturating_sub(apart)) / sample.elapsed;

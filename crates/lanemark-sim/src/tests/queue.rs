@@ -7,7 +7,7 @@ use crate::spec::{
     ArbitrationSpec, ClassWeights, CoalescingSpec, ProtocolKind, QueueClass, SystemSpec,
 };
 use crate::tests::random_read;
-use crate::tests::runs::{at_rest, nvme, sata, simulate, small_drive, unlimited};
+use crate::tests::runs::{at_rest, check_stages, nvme, sata, simulate, small_drive, unlimited};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
@@ -274,12 +274,7 @@ proptest! {
         prop_assert_eq!(test.check(), Ok(()));
         let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), volume);
-        let path = sample.path.as_ref().unwrap();
-        let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
-        prop_assert!((staged - sample.latency().mean_ns()).abs() <= 0.51);
-        for hop in &path.hops {
-            prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
-        }
+        check_stages(&sample)?;
         let again = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(again, sample);
     }

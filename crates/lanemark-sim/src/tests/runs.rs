@@ -9,6 +9,7 @@ use crate::tests::link::enclosed;
 use crate::tests::random_read;
 use crate::tests::trajectory::trajectory;
 use crate::*;
+use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 use lanemark_schema::workload::fault::{LinkSelector, ReadRetries, TrainedRate};
@@ -448,6 +449,18 @@ prop_compose! {
     }
 }
 
+/// Checks that the stages of a sample add up to its latency, and that no hop is more than fully utilised.
+pub(crate) fn check_stages(sample: &Sample) -> Result<(), TestCaseError> {
+    let path = sample.path.as_ref().unwrap();
+    let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+    // The histogram stores whole nanoseconds, so the means may differ by half a nanosecond.
+    prop_assert!((staged - sample.latency().mean_ns()).abs() <= 0.51);
+    for hop in &path.hops {
+        prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -486,13 +499,7 @@ proptest! {
         prop_assert_eq!(test.check(), Ok(()));
         let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), Bytes(block.get() * 300 * drives));
-        let path = sample.path.as_ref().unwrap();
-        let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
-        // The histogram stores whole nanoseconds, so the means may differ by half a nanosecond.
-        prop_assert!((staged - sample.latency().mean_ns()).abs() <= 0.51);
-        for hop in &path.hops {
-            prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
-        }
+        check_stages(&sample)?;
         let outstanding = sample.iops() * sample.latency().mean_ns() / 1e9;
         prop_assert!(outstanding <= (test.population() * drives) as f64 * 1.001, "{outstanding} outstanding");
         // In the steady state, no hop carries more than its model allows. Filling the write buffer is not a steady

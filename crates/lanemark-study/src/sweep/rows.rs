@@ -5,6 +5,7 @@
 //! the point lacks figures.
 
 use lanemark_schema::result::{DirectionFigures, Sweep, SweepFigures, SweepPoint};
+use lanemark_schema::text::{csv_fields, csv_text};
 
 /// The text at the start of every sweep file.
 pub const MARK: &str = "point,key,system,test,";
@@ -48,15 +49,16 @@ const BEFORE: usize = 4;
 
 /// Returns the first line of a sweep file, including the line feed.
 pub fn header(axes: &[String]) -> String {
-    let axes: String = axes.iter().map(|axis| format!("{},", quoted(axis))).collect();
-    format!("{MARK}{axes}{}\n", FIGURES.join(","))
+    let before = MARK.split_terminator(',').map(str::to_owned);
+    let figures = FIGURES.map(str::to_owned);
+    csv_text([before.chain(axes.iter().map(|axis| one_line(axis))).chain(figures)])
 }
 
 /// Returns a point as a line, including the line feed.
 pub fn row(point: &SweepPoint, key: &str) -> String {
-    let mut fields =
-        vec![point.number.to_string(), key.to_owned(), quoted(&point.system), quoted(&point.test)];
-    fields.extend(point.values.iter().map(|value| quoted(value)));
+    let mut fields = vec![point.number.to_string(), key.to_owned()];
+    fields.extend([&point.system, &point.test].map(|name| one_line(name)));
+    fields.extend(point.values.iter().map(|value| one_line(value)));
     let cell = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
     match &point.outcome {
         Ok(figures) => {
@@ -68,7 +70,7 @@ pub fn row(point: &SweepPoint, key: &str) -> String {
             ]);
             fields.extend(figures.latency_percentiles_us.map(cell));
             fields.push(cell(figures.latency_max_us));
-            fields.push(quoted(&hop.unwrap_or_default()));
+            fields.push(one_line(&hop.unwrap_or_default()));
             fields.push(busy.map_or(String::new(), |share| format!("{share:.4}")));
             for direction in [&figures.reads, &figures.writes] {
                 fields.extend(direction_fields(direction.as_ref()));
@@ -80,10 +82,10 @@ pub fn row(point: &SweepPoint, key: &str) -> String {
         }
         Err(error) => {
             fields.extend(std::iter::repeat_n(String::new(), FIGURES.len() - 1));
-            fields.push(quoted(error));
+            fields.push(one_line(error));
         }
     }
-    fields.join(",") + "\n"
+    csv_text([fields])
 }
 
 /// Returns the seven fields of the reads or of the writes of a point.
@@ -113,7 +115,7 @@ pub struct PointId {
 
 /// Reads the identity of a point from a line of [`row`] without its line feed, for a sweep with this number of axes.
 pub fn id(line: &str, axes: usize) -> Option<PointId> {
-    let fields = fields(line)?;
+    let fields = csv_fields(line)?;
     let values = fields.get(BEFORE..BEFORE + axes)?.to_vec();
     let whole = fields.len() == BEFORE + axes + FIGURES.len();
     let mut fields = fields.into_iter();
@@ -124,7 +126,7 @@ pub fn id(line: &str, axes: usize) -> Option<PointId> {
 
 /// Returns the names of the axes if `line`, without its line feed, is the first line of a sweep.
 pub fn axes(line: &str) -> Option<Vec<String>> {
-    let first = Some(line).filter(|line| line.starts_with(MARK)).and_then(fields)?;
+    let first = Some(line).filter(|line| line.starts_with(MARK)).and_then(csv_fields)?;
     let count = first.len().checked_sub(BEFORE + FIGURES.len())?;
     (first[BEFORE + count..] == FIGURES).then(|| first[BEFORE..BEFORE + count].to_vec())
 }
@@ -146,7 +148,7 @@ pub fn read(text: &str) -> Result<Sweep, usize> {
 }
 
 fn point(line: &str, axes: usize) -> Option<SweepPoint> {
-    let row_fields = fields(line)?;
+    let row_fields = csv_fields(line)?;
     if row_fields.len() != BEFORE + axes + FIGURES.len() {
         return None;
     }
@@ -187,30 +189,9 @@ fn point(line: &str, axes: usize) -> Option<SweepPoint> {
     })
 }
 
-/// Returns a text as a CSV field that never contains a line break.
-fn quoted(text: &str) -> String {
-    let text = text.replace(['\n', '\r'], " ");
-    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
-}
-
-/// Returns the fields of a line; `None` if a quote is not closed.
-fn fields(line: &str) -> Option<Vec<String>> {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    let mut characters = line.chars().peekable();
-    while let Some(character) = characters.next() {
-        let last = fields.last_mut()?;
-        match (character, quoted) {
-            ('"', true) if characters.peek() == Some(&'"') => {
-                characters.next();
-                last.push('"');
-            }
-            ('"', _) => quoted = !quoted,
-            (',', false) => fields.push(String::new()),
-            (other, _) => last.push(other),
-        }
-    }
-    (!quoted).then_some(fields)
+/// Returns a text without line breaks, so that a row is one line.
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
 }
 
 #[cfg(test)]

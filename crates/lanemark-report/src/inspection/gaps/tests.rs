@@ -1,8 +1,7 @@
 //! Tests of the gaps in an inspection as text.
 
 use lanemark_schema::result::{
-    BlockDeviceKind, DeviceIdentity, InspectedFinding, PataLink, PcieRate, QueueLimits, SasLink,
-    SataLink,
+    BlockDeviceKind, DeviceIdentity, InspectedFinding, PataLink, PcieRate, SasLink, SataLink,
 };
 use lanemark_schema::units::BytesPerSecond;
 
@@ -26,17 +25,8 @@ fn pci(name: &str, role: PciFunctionKind, link: Option<InspectedLink>) -> Inspec
 
 fn device(name: &str, hops: Vec<InspectedHop>) -> InspectedDevice {
     InspectedDevice {
-        name: name.to_owned(),
-        number: None,
-        kind: BlockDeviceKind::Disk,
-        size: None,
-        removable: None,
-        read_only: None,
-        identity: DeviceIdentity::default(),
-        queue: QueueLimits::default(),
         paths: vec![InspectedPath { hops, ..InspectedPath::default() }],
-        below: Vec::new(),
-        partitions: Vec::new(),
+        ..InspectedDevice::new(name, BlockDeviceKind::Disk)
     }
 }
 

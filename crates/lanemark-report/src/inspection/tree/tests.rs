@@ -1,8 +1,8 @@
 //! Tests of the tree of an inspection as text.
 
 use lanemark_schema::result::{
-    BlockDeviceKind, DeviceIdentity, InspectedHop, InspectedHopKind, InspectedLink,
-    InspectedPartition, PciFunctionKind, PcieLink, PcieRate, QueueLimits,
+    BlockDeviceKind, InspectedHop, InspectedHopKind, InspectedLink, InspectedPartition,
+    PciFunctionKind, PcieLink, PcieRate, QueueLimits,
 };
 use lanemark_schema::units::Bytes;
 
@@ -10,19 +10,7 @@ use super::*;
 use crate::Style;
 
 fn device(name: &str) -> InspectedDevice {
-    InspectedDevice {
-        name: name.to_owned(),
-        number: None,
-        kind: BlockDeviceKind::Disk,
-        size: None,
-        removable: None,
-        read_only: None,
-        identity: DeviceIdentity::default(),
-        queue: QueueLimits::default(),
-        paths: Vec::new(),
-        below: Vec::new(),
-        partitions: Vec::new(),
-    }
+    InspectedDevice::new(name, BlockDeviceKind::Disk)
 }
 
 fn text(device: &InspectedDevice, all: &[&InspectedDevice], width: usize) -> Vec<String> {

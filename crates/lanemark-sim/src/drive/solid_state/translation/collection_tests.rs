@@ -7,6 +7,10 @@ use crate::spec::{CollectionPolicy, DriveCondition, TranslationSpec};
 use crate::tests::runs::small_drive;
 use proptest::prelude::*;
 
+/// The purpose of a superblock for the writes of a host.
+const PLAIN: SuperblockPurpose =
+    SuperblockPurpose { pseudo_slc: false, hot: false, settled: false, moved: false, worn: false };
+
 /// Returns superblocks of 10 slots with the given numbers of valid slots, filled in this order.
 fn filled(valid: &[u32]) -> Superblocks {
     Superblocks::new(valid.iter().copied(), valid.len(), 0)
@@ -91,34 +95,20 @@ fn every_fourth_victim_may_be_chosen_for_its_wear() {
 
 #[test]
 fn the_freshest_superblock_is_filled_next_in_order_of_erasure() {
-    let purpose = SuperblockPurpose {
-        pseudo_slc: false,
-        hot: false,
-        settled: false,
-        moved: false,
-        worn: false,
-    };
     let all = || {
         let mut all = Superblocks::new([0; 4].into_iter(), 0, 3);
         all.get_mut(N(1)).cycles = 5;
         all
     };
     let mut plain = all();
-    let order = [(); 4].map(|()| plain.open(purpose, 10, 0));
+    let order = [(); 4].map(|()| plain.open(PLAIN, 10, 0));
     assert_eq!(order, [Some(N(0)), Some(N(2)), Some(N(3)), Some(N(1))]);
-    assert_eq!(plain.open(purpose, 10, 0), None);
-    assert_eq!(all().open(SuperblockPurpose { worn: true, ..purpose }, 10, 0), Some(N(1)));
+    assert_eq!(plain.open(PLAIN, 10, 0), None);
+    assert_eq!(all().open(SuperblockPurpose { worn: true, ..PLAIN }, 10, 0), Some(N(1)));
 }
 
 #[test]
 fn superblocks_are_filled_in_the_order_in_which_they_were_erased() {
-    let purpose = SuperblockPurpose {
-        pseudo_slc: false,
-        hot: false,
-        settled: false,
-        moved: false,
-        worn: false,
-    };
     let mut all = Superblocks::new([5, 5, 5, 0, 0].into_iter(), 3, 0);
     // All superblocks are equally worn.
     (all.get_mut(N(3)).cycles, all.get_mut(N(4)).cycles) = (1, 1);
@@ -126,7 +116,7 @@ fn superblocks_are_filled_in_the_order_in_which_they_were_erased() {
         all.coming += 1;
         all.erased_now(N(index));
     }
-    let order = [(); 6].map(|()| all.open(purpose, 10, 0));
+    let order = [(); 6].map(|()| all.open(PLAIN, 10, 0));
     assert_eq!(order, [Some(N(3)), Some(N(4)), Some(N(2)), Some(N(0)), Some(N(1)), None]);
     assert_eq!((all.erases, all.coming, all.get(N(2)).cycles), (3, 0, 1));
 }
@@ -151,11 +141,9 @@ proptest! {
             one.pseudo_slc = all[index].3 && all[index].2 == 7;
         }
         for _ in 0..opened {
-            let purpose =
-                SuperblockPurpose { pseudo_slc: false, hot: false, settled: false, moved: false, worn: false };
             superblocks.coming += 1;
             superblocks.erased_now(N(0));
-            superblocks.open(purpose, 0, 0);
+            superblocks.open(PLAIN, 0, 0);
         }
         let total = (all.len() + opened) as u64;
         let candidates: Vec<(u32, u64, u64)> = (0..all.len() as u32)
@@ -258,14 +246,7 @@ fn the_last_erased_superblock_is_for_moved_data() {
     for (erased, expected) in [(2, WriteStream::MovedHot), (1, WriteStream::Moved)] {
         let mut translation = steady(4);
         while translation.superblocks.erased() > erased {
-            let purpose = SuperblockPurpose {
-                pseudo_slc: false,
-                hot: false,
-                settled: false,
-                moved: false,
-                worn: false,
-            };
-            translation.superblocks.open(purpose, 0, 0);
+            translation.superblocks.open(PLAIN, 0, 0);
         }
         let victim = translation.choose_victim(false).unwrap();
         translation.superblocks.get_mut(victim.superblock).hot = true;
@@ -360,13 +341,6 @@ fn collection_pays_back_the_slots_that_it_moves() {
 #[test]
 fn a_cache_grows_only_into_superblocks_that_nothing_else_needs() {
     let mut translation = cached(0);
-    let purpose = SuperblockPurpose {
-        pseudo_slc: false,
-        hot: false,
-        settled: false,
-        moved: false,
-        worn: false,
-    };
     for index in 0..40 {
         translation.superblocks.coming += 1;
         translation.superblocks.erased_now(N(index));
@@ -374,24 +348,24 @@ fn a_cache_grows_only_into_superblocks_that_nothing_else_needs() {
     // The drive's data leaves 22 superblocks free. Two of these belong to the cache, and collection needs fewer.
     translation.reserve = 22;
     while translation.superblocks.erased() > 21 {
-        translation.superblocks.open(purpose, 0, 0);
+        translation.superblocks.open(PLAIN, 0, 0);
     }
     let has = |translation: &mut Translation, used| {
         translation.pseudo_slc_used = used;
         translation.has_room_in_pseudo_slc()
     };
     assert_eq!([1, 2, 7, 8].map(|used| has(&mut translation, used)), [true, true, true, false]);
-    translation.superblocks.open(purpose, 0, 0);
+    translation.superblocks.open(PLAIN, 0, 0);
     assert_eq!([1, 2, 7, 8].map(|used| has(&mut translation, used)), [true, false, false, false]);
     // With a small reserve, collection and the streams determine the number: four superblocks, plus one for each of
     // five streams.
     translation.reserve = 5;
     while translation.superblocks.erased() > 10 {
         assert!(has(&mut translation, 2));
-        translation.superblocks.open(purpose, 0, 0);
+        translation.superblocks.open(PLAIN, 0, 0);
     }
     assert!(has(&mut translation, 2));
-    translation.superblocks.open(purpose, 0, 0);
+    translation.superblocks.open(PLAIN, 0, 0);
     assert!(!has(&mut translation, 2));
 }
 
@@ -451,14 +425,7 @@ fn without_a_victim_partial_units_of_hot_and_cold_data_are_ended() {
 fn a_victim_without_valid_data_is_erased_although_nothing_is_erased() {
     let mut translation = steady(4);
     while translation.superblocks.erased() > 0 {
-        let purpose = SuperblockPurpose {
-            pseudo_slc: false,
-            hot: false,
-            settled: false,
-            moved: false,
-            worn: false,
-        };
-        translation.superblocks.open(purpose, 0, 0);
+        translation.superblocks.open(PLAIN, 0, 0);
     }
     assert_eq!(translation.relocate(false, &mut Vec::new()), CollectionStep::Nothing);
     let victim = translation.choose_victim(false).unwrap().superblock;
