@@ -35,8 +35,6 @@ pub struct RunOptions {
     pub seed: u64,
     /// Source of dates.
     pub clock: TransactionDates,
-    /// Whether transactions are procedures of the server.
-    pub procedures: bool,
     /// Pause of each user, outside the database, after each transaction.
     pub pause: Duration,
 }
@@ -73,7 +71,6 @@ mod tests {
             duration: Duration::ZERO,
             seed: 1,
             clock: TransactionDates::Counted,
-            procedures: false,
             pause: Duration::ZERO,
         }
     }

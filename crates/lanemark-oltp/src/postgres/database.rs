@@ -43,10 +43,6 @@ impl Backend for PostgresDatabase {
         Ok(Box::new(self.connect()?))
     }
 
-    fn open_procedures(&self) -> Result<Box<dyn Connection>, OltpError> {
-        Ok(Box::new(self.connect()?.use_procedures()?))
-    }
-
     fn holding(&self) -> Result<DatabaseContents, OltpError> {
         let tables = "SELECT table_name::text FROM information_schema.tables \
             WHERE table_schema = 'lanemark_oltp'";
