@@ -31,7 +31,6 @@ mod medium_tests;
 mod operation;
 mod parallel_collection;
 mod read_ahead;
-mod refresh;
 mod translation;
 
 #[cfg(test)]
@@ -47,7 +46,6 @@ use self::map_cache::{MapCache, MapLocation};
 use self::operation::{DieSite, DieTask, Relocation};
 use self::parallel_collection::ParallelCollection;
 use self::read_ahead::ReadAhead;
-use self::refresh::ReadRefresh;
 use self::translation::{MovedSlots, SlotRun, Translation};
 use crate::drive::buffer::slots_of;
 use crate::drive::medium::MapMisses;
@@ -86,10 +84,6 @@ pub(crate) struct SolidState {
     flushes: WaitingFlushes,
     /// Garbage collection that is not simulated.
     beside: Option<ParallelCollection>,
-    /// Refresh of blocks that are read often.
-    refresh: Option<ReadRefresh>,
-    /// Number of units that refresh has moved.
-    refreshed: u64,
     /// Number of commands in the drive.
     commands: u32,
     idle_since: Instant,
@@ -148,8 +142,6 @@ impl SolidState {
             unmapped_slots: HashTable::new(),
             flushes: WaitingFlushes::new(),
             beside: ParallelCollection::of(flash),
-            refresh: ReadRefresh::of(flash),
-            refreshed: 0,
             commands: 0,
             idle_since: Instant::ZERO,
             in_background: false,
@@ -215,7 +207,6 @@ impl SolidState {
                     let site = self.site_of_read(place);
                     let task = DieTask::Read { command };
                     self.flash.start(now, site, task, bytes, events);
-                    self.refresh_after_read(now, site.die, events);
                 }
                 SlotLocation::Nowhere | SlotLocation::Memory => {
                     events.schedule_burst(now, DataBurst { command, bytes }, Event::FromBuffer);
@@ -246,7 +237,6 @@ impl SolidState {
                 let site = self.site_of_read(place);
                 let task = DieTask::Prefetch { stretch };
                 self.flash.start(now, site, task, SLOT * slots, events);
-                self.refresh_after_read(now, site.die, events);
             } else {
                 ahead.on_stretch_arrived(stretch);
             }

@@ -26,7 +26,7 @@ impl OpenLoopArrivals {
     /// Returns the times of `threads` threads of `test`, if it is an open loop. The load begins at `from`.
     pub(super) fn of(test: &Test, threads: u32, key: StreamKey, from: Duration) -> Option<Self> {
         let schedule = |thread: u32| {
-            // Each namespace has the rate of the test and repeats the threads of the first namespace.
+            // Each drive has the rate of the test and repeats the threads of the first drive.
             let thread_key = StreamKey { thread: thread % test.threads, ..key };
             ArrivalSchedule::new(test, thread_key)
         };
