@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -38,7 +37,7 @@ AHEAD = 3
 Values = str | Sequence[object]
 
 #: The open files of sweeps. A forked process closes its copies, so that the lock of a file ends with its owner.
-_journals: weakref.WeakSet[_lanemark.SweepJournal] = weakref.WeakSet()
+_journals: set[_lanemark.SweepJournal] = set()
 
 
 def _close_copies() -> None:
@@ -304,6 +303,7 @@ class Sweep:
             journal.finish()
         finally:
             journal.close()
+            _journals.discard(journal)
             if own_pool is not None:
                 own_pool.shutdown(wait=True, cancel_futures=True)
         return SweepResult.open(file)
