@@ -171,7 +171,7 @@ oltp-kills:      ## kill database drivers and servers fifty times each, and chec
 
 oltp-live: build ## document 004 live: PostgreSQL over its served SATA and SAS systems (root; a quarter of an hour, a quiet machine)
 	@mkdir -p results/oltp-live
-	$(LANEMARK) oltp live studies/oltp-value-sas.toml --download --out results/oltp-live \
+	$(LANEMARK) oltp live studies/oltp-value-sas.toml --out results/oltp-live \
 	    --csv results/oltp-live/table.csv $(LIVE)
 
 endurance: build ## a day of random writes on a modelled 1 TB drive (a minute on a free core)
@@ -221,7 +221,7 @@ dist-test:       ## run README's and the book's commands from the Debian package
 # message. In CI (CI=true) these tests fail.
 TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
     mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux \
-    nbdkit:nbdkit psql:postgresql-client nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium \
+    nbdkit:nbdkit psql:postgresql-client nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl python3:python3-venv chromium:chromium \
     zsh:zsh fish:fish fusermount3:fuse3 fuse2fs:fuse2fs mariadbd:mariadb-server \
     sqlite3:sqlite3 rsync:rsync git:git cc:gcc
 tools:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import lanemark.sweep
-from lanemark.sweep import Space, Sweep, SweepProgress, SweepResult
+from lanemark.sweep import Space, Sweep, SweepProgress
 
 SYSTEM = "samsung-950-pro-512gb@workstation-z170:m2"
 TEST = "quick:rnd4k-q32t1-read"
@@ -49,63 +49,53 @@ def ten_thousand() -> dict[str, float]:
         occupied: list[float] = []
         own = lanemark.sweep.run_chunk
 
-        def timed(*args: Any) -> float | None:
-            seconds = own(*args)
-            occupied.append(seconds or 0.0)
-            return seconds
+        def timed(*args: Any) -> str | None:
+            began = time.perf_counter()
+            rows = own(*args)
+            occupied.append(time.perf_counter() - began)
+            return rows
 
         lanemark.sweep.run_chunk = timed
         began, used = time.perf_counter(), processor_s()
-        whole = sweep.run(Path(folder) / "threads")
+        whole = sweep.run(Path(folder) / "threads.csv").path
         threads = time.perf_counter() - began
         lanemark.sweep.run_chunk = own
         figures["threads_occupied"] = sum(occupied) / threads / CORES
         figures["threads_s"] = threads
         figures["threads_busy"] = (processor_s() - used) / threads / CORES
-        figures["parts"] = len(whole.parts)
-        figures["bytes_a_point"] = sum(Path(part).stat().st_size for part in whole.parts) / sweep.points
+        figures["chunks"] = len(occupied)
+        figures["bytes_a_point"] = whole.stat().st_size / sweep.points
         figures["seconds_a_point"] = (processor_s() - used) / sweep.points
-        # All runs use the same plan, so they run the same chunks.
-        plan = (Path(folder) / "threads" / "plan.json").read_bytes()
-        dask = Path(folder) / "dask"
-        dask.mkdir()
-        (dask / "plan.json").write_bytes(plan)
         options: dict[str, Any] = {"processes": True, "dashboard_address": None, "silence_logs": 50}
         with LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster, Client(cluster) as client:
-            client.run(_warm, folder)
+            client.run(_warm)
             began = time.perf_counter()
-            on_dask = sweep.run(dask, executor=client)
+            on_dask = sweep.run(Path(folder) / "dask.csv", executor=client).path
             figures["dask_s"] = time.perf_counter() - began
-            assert on_dask.to_arrow().equals(whole.to_arrow())
+            assert on_dask.read_bytes() == whole.read_bytes()
             figures["dask_over_threads"] = figures["dask_s"] / threads
-            killed = Path(folder) / "killed"
-            killed.mkdir()
-            (killed / "plan.json").write_bytes(plan)
             pids: list[int] = list(client.run(os.getpid).values())
-            written: dict[str, int] = {}
+            killed: list[int] = []
 
             def kill(progress: SweepProgress) -> None:
-                if progress.points > progress.points_total / 2 and not written:
+                if progress.points > progress.points_total / 2 and not killed:
+                    killed.append(pids[0])
                     os.kill(pids[0], signal.SIGKILL)
-                    parts = SweepResult.open(killed).parts
-                    written.update({part: Path(part).stat().st_mtime_ns for part in parts})
 
             began = time.perf_counter()
-            after = sweep.run(killed, executor=client, on_progress=kill)
+            after = sweep.run(Path(folder) / "killed.csv", executor=client, on_progress=kill).path
             figures["dask_with_a_loss_s"] = time.perf_counter() - began
-            after.check()
-            assert after.to_arrow().equals(whole.to_arrow())
-            figures["parts_before_the_loss"] = len(written)
-            figures["parts_written_twice"] = sum(Path(part).stat().st_mtime_ns != at for part, at in written.items())
+            assert killed
+            assert after.read_bytes() == whole.read_bytes()
     return figures
 
 
-def _warm(folder: str) -> None:
+def _warm() -> None:
     """Import the package, read the library and run a few points, so that later tasks do not include this time."""
     from lanemark._spread import chunk_on_worker
 
     space = Space(SYSTEM, TEST, AXES, duration=DURATION)
-    chunk_on_worker(space, Sweep(space).key, 0, 9, folder, f"warm-{os.getpid()}.parquet")
+    chunk_on_worker(space, Sweep(space).key, 0, 9)
 
 
 def _nothing(number: int) -> int:

@@ -1,6 +1,6 @@
-"""``lanemark sweep … --dask ADDRESS``: run a sweep on a Dask cluster, and write its parts to a folder.
+"""``lanemark sweep … --dask ADDRESS``: run a sweep on a Dask cluster, and write its points to a CSV file.
 
-The options of ``lanemark sweep`` that apply to a folder of parts have the same meaning here.
+The options have the same meaning as without ``--dask``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .errors import InputError, LanemarkError, RefusedError
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="lanemark sweep",
-        description="Run a sweep on a Dask cluster. Each worker writes its parts to the folder given by --out.",
-        epilog="Run the same command again to continue an interrupted sweep. No finished chunk is run twice.",
+        description="Run a sweep on a Dask cluster. This command writes the points to the file given by --out.",
+        epilog="Run the same command again to continue an interrupted sweep. No point in the file is run again.",
         allow_abbrev=False,
     )
     parser.add_argument("system", help="the system, DRIVE@PLATFORM:PORT, or a sweep file, NAME.toml")
@@ -27,15 +27,13 @@ def _parser() -> argparse.ArgumentParser:
         "--axis", action="append", default=[], metavar="NAME=VALUES", help="an axis, such as queue_depth=1..256*2"
     )
     parser.add_argument("--set", action="append", default=[], metavar="PARAMETER=VALUE", help="a value for all points")
-    parser.add_argument("--out", metavar="FOLDER", help="the folder of the parts, a path or URL that all workers share")
+    parser.add_argument("--out", metavar="FILE", help="the CSV file of the points")
     parser.add_argument("--seed", type=int, default=1, help="the seed of all random numbers")
     parser.add_argument("--size", help='the part of the target that the test uses, such as "256MiB"')
     parser.add_argument("--duration", help='the run time of the test at each point, such as "1s"')
     parser.add_argument("--repeats", type=int, help="the number of repeats of each point")
     parser.add_argument("--library", metavar="FOLDER", help="the library's folder, which all workers share")
-    parser.add_argument(
-        "--chunk-seconds", type=float, default=5.0, help="the maximum expected run time of a chunk, in seconds"
-    )
+    parser.add_argument("--chunk-points", type=int, help="the number of points of a chunk")
     return parser
 
 
@@ -96,7 +94,7 @@ def _run(args: argparse.Namespace) -> None:
             f"--dask {args.dask}: no scheduler answers at this address", "use, for example, tcp://127.0.0.1:8786"
         ) from error
     with client:
-        outcome = sweep.run(args.out, executor=client, chunk_seconds=args.chunk_seconds, on_progress=show)
+        outcome = sweep.run(args.out, executor=client, chunk_points=args.chunk_points, on_progress=show)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
-    print(f"saved {sweep.points} points in {len(outcome.parts)} parts at {outcome.place}", file=sys.stderr)
+    print(f"saved {sweep.points} points to {outcome.path}", file=sys.stderr)

@@ -61,7 +61,6 @@ class Simulator:
         tag: int = 0,
         thread: int = 0,
         drive: int = 0,
-        namespace: int = 0,
     ) -> None:
         """Submit a request.
 
@@ -77,7 +76,6 @@ class Simulator:
             tag: A number that is copied to the completion of the request.
             thread: The application thread that submits the request. Each thread has its own queue.
             drive: The index of the drive, starting at 0. A volume is drive 0.
-            namespace: The index of the namespace on the drive, starting at 0.
 
         Raises:
             InputError: If the request extends beyond the end of the drive, its time is in the past, or a value is out
@@ -94,7 +92,6 @@ class Simulator:
             tag=tag,
             thread=thread,
             drive=drive,
-            namespace=namespace,
         )
 
     @coerced

@@ -1,8 +1,8 @@
-"""Sweeps on Dask Distributed, whose scheduler handles only small tasks and no results.
+"""Sweeps on Dask Distributed, whose scheduler handles small tasks and rows of text.
 
-A task consists of the space, the points of a chunk and the name of its part. The task returns a number of seconds. If a
-worker is lost, its task runs again on a different worker and writes a part with the same name and content. Therefore a
-worker that was wrongly considered lost does no harm.
+A task consists of the space and the first and last point of a chunk, and returns the rows of its points. If a worker is
+lost, its task runs again on a different worker and returns the same rows. Therefore a worker that was wrongly considered
+lost does no harm.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from .errors import RunError
 
 if TYPE_CHECKING:
-    from ._plan import Plan
     from .sweep import Space
 
 #: The number of lost workers after which a chunk ends the sweep, so that a chunk that kills its workers is not retried
@@ -61,12 +60,12 @@ def keep_memory() -> bool:
     return bool(mallopt(mmap_threshold, 32 << 20) and mallopt(trim_threshold, 128 << 20))
 
 
-def chunk_on_worker(space: Space, key: str, first: int, last: int, folder: str, name: str) -> float | None:
+def chunk_on_worker(space: Space, key: str, first: int, last: int) -> str | None:
     """Run a chunk on a Dask worker."""
     from .sweep import run_chunk
 
     keep_memory()
-    return run_chunk(space, key, first, last, folder, name)
+    return run_chunk(space, key, first, last)
 
 
 @dataclass(frozen=True)
@@ -74,20 +73,14 @@ class Work:
     """The chunks of a sweep that remain to be run."""
 
     space: Space
-    plan: Plan
-    #: The numbers of the chunks.
-    missing: list[int]
-    #: The folder to which the parts are written.
-    folder: str
+    #: The hash that identifies the sweep.
+    key: str
+    #: The first and last point of each chunk.
+    chunks: list[tuple[int, int]]
     #: The number of chunks that run at a time.
     workers: int
-    #: Called with the number of each chunk whose part is written.
-    ended: Callable[[int], None]
-
-    def arguments(self, chunk: int) -> tuple[Space, str, int, int, str, str]:
-        """Return the arguments of :func:`lanemark.sweep.run_chunk` for a chunk."""
-        first, last = self.plan.chunks[chunk]
-        return self.space, self.plan.key, first, last, self.folder, self.plan.part(chunk)
+    #: Called with the rows of each chunk that ended.
+    ended: Callable[[str], None]
 
 
 def on_dask(client: Any, work: Work) -> None:
@@ -98,14 +91,15 @@ def on_dask(client: Any, work: Work) -> None:
     """
     from distributed import KilledWorker, as_completed  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
-    remaining = iter(work.missing)
-    chunk_of: dict[str, int] = {}
-    losses: dict[int, int] = {}
+    remaining = iter(work.chunks)
+    chunk_of: dict[str, tuple[int, int]] = {}
+    losses: dict[tuple[int, int], int] = {}
     done: Any = as_completed()
 
-    def submit(chunk: int) -> None:
-        key = f"{work.plan.part(chunk)}-{losses.get(chunk, 0)}"
-        future: Any = client.submit(chunk_on_worker, *work.arguments(chunk), key=key, pure=False)
+    def submit(chunk: tuple[int, int]) -> None:
+        first, last = chunk
+        key = f"{work.key[:16]}-{first}-{last}-{losses.get(chunk, 0)}"
+        future: Any = client.submit(chunk_on_worker, work.space, work.key, first, last, key=key, pure=False)
         chunk_of[future.key] = chunk
         done.add(future)
 
@@ -118,13 +112,13 @@ def on_dask(client: Any, work: Work) -> None:
             if isinstance(error, KilledWorker):
                 losses[chunk] = losses.get(chunk, 0) + 1
                 if losses[chunk] >= LOSSES_MAX:
-                    first, last = work.plan.chunks[chunk]
+                    first, last = chunk
                     raise RunError(f"the worker of points {first} to {last} was lost {LOSSES_MAX} times") from error
                 submit(chunk)
                 continue
             if error is not None:
                 raise error
-            work.ended(chunk)
+            work.ended(future.result() or "")
             future.release()
             following = next(remaining, None)
             if following is not None:

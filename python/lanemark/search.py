@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import stat
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,6 @@ from typing import Any
 from ._ask import WorkloadSource, simulate
 from ._missing import package
 from ._model import Library, Setting, System
-from ._places import content_of
 from ._result import Result
 from ._scalar import coerced, plain
 from .errors import InputError
@@ -79,6 +79,22 @@ Space = Mapping[str, Range | Choice]
 OF_SYSTEM = ("drive", "platform", "port")
 
 
+#: The maximum size of a file of prices, in bytes.
+PRICES_MAX = 64 << 20
+
+
+def _content(path: Path) -> bytes:
+    """Return the content of a regular file of up to ``PRICES_MAX`` bytes."""
+    # Without O_NONBLOCK, opening a pipe without a writer would block.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise InputError(f"{path} is not a regular file")
+        content = file.read(PRICES_MAX + 1)
+    if len(content) > PRICES_MAX:
+        raise InputError(f"{path} is longer than {PRICES_MAX >> 20} MiB")
+    return content
+
+
 class UnknownFigureError(InputError):
     """A figure that requires more requests, or a price that the file does not contain."""
 
@@ -103,7 +119,7 @@ class Prices:
         """
         prices: dict[str, float] = {}
         try:
-            rows = csv.DictReader(io.StringIO(content_of(Path(path)).decode(), newline=""))
+            rows = csv.DictReader(io.StringIO(_content(Path(path)).decode(), newline=""))
             if not {"name", "price"} <= set(rows.fieldnames or ()):
                 raise InputError(f"{path}:1: the columns `name` and `price` are missing")
             for row in rows:
@@ -111,7 +127,7 @@ class Prices:
                 if row["name"] in prices:
                     raise InputError(f"{location}: `{row['name']}` has two prices", "remove one of the two rows")
                 prices[row["name"]] = _price(location, row["price"])
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
+        except (OSError, ValueError, csv.Error) as error:
             raise InputError(f"{path}: can't be read: {error}") from error
         return cls(prices)
 

@@ -1,28 +1,25 @@
 """Sweeps: one test at every combination of its axes' values, on threads, processes or a cluster.
 
-Points are submitted in chunks of about equal expected cost. A worker writes the results of a chunk as one Parquet file,
-a *part*, to the sweep's folder, and returns only the run time. The name of a part states its points, and a part in the
-folder is always complete. Parts in the folder are not run again: the same call continues a sweep that was interrupted
-or lost workers. :class:`SweepResult` reads the parts as one table.
+Points are submitted in chunks of equal length. A worker returns the rows of a chunk, and the process that started the
+sweep appends them to the sweep's CSV file, which is the file of the command ``lanemark sweep``. Points with a row are
+not run again: the same call continues a sweep that was interrupted or lost workers. :class:`SweepResult` reads the file
+as a table.
 """
 
 from __future__ import annotations
 
-import io
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from . import _lanemark, _toml
 from ._ask import seeded
-from ._missing import package
 from ._model import Library, Setting, Test, inner, workload
-from ._places import PartFolder
-from ._plan import PLAN, Interrupted, Plan, cut, expected
 from ._quantity import settings
 from ._result import Tabular, framed, results_folder
 from ._scalar import coerced, plain
@@ -30,16 +27,25 @@ from ._spread import Work, is_dask, on_dask, workers_of
 from ._table import Table
 from .errors import InputError, RunError
 
-__all__ = ["Interrupted", "Space", "Sweep", "SweepProgress", "SweepResult", "run_chunk"]
+__all__ = ["Space", "Sweep", "SweepProgress", "SweepResult", "run_chunk"]
 
-#: The maximum expected run time of a chunk, in seconds.
-CHUNK_S = 5.0
-#: The time spent on estimating run times, in seconds.
-PILOT_S = 1.0
+#: The number of chunks per worker. With many chunks per worker, all workers finish at about the same time.
+CHUNKS_PER_WORKER = 32
 #: The number of chunks that are submitted ahead per worker.
 AHEAD = 3
 
 Values = str | Sequence[object]
+
+#: The open files of sweeps. A forked process closes its copies, so that the lock of a file ends with its owner.
+_journals: set[_lanemark.SweepJournal] = set()
+
+
+def _close_copies() -> None:
+    for journal in list(_journals):
+        journal.close()
+
+
+os.register_at_fork(after_in_child=_close_copies)
 
 
 @dataclass(frozen=True)
@@ -148,65 +154,43 @@ def _made(key: _CacheKey) -> _lanemark.Sweep:
 class SweepProgress:
     """The progress of a sweep."""
 
-    #: The number of points whose parts are written.
+    #: The number of points with a row in the file.
     points: int
     #: The number of points of the sweep.
     points_total: int
-    #: The number of chunks whose parts are written.
-    chunks: int
-    #: The number of chunks of the sweep.
-    chunks_total: int
     #: The time since the call, in seconds.
     elapsed_seconds: float
-    #: The expected run time of the remaining chunks, in worker-seconds.
-    work_left_seconds: float
 
 
-def run_chunk(
-    space: Space,
-    key: str,
-    first: int,
-    last: int,
-    folder: str,
-    name: str,
-    cancel: _lanemark.Cancel | None = None,
-) -> float | None:
-    """Run the points from ``first`` to ``last``, and write their results to ``folder`` as the part ``name``.
+def run_chunk(space: Space, key: str, first: int, last: int, cancel: _lanemark.Cancel | None = None) -> str | None:
+    """Run the points from ``first`` to ``last``, and return their rows in the file of the sweep.
 
-    Each worker calls this function. Any worker may run any chunk, because a part does not depend on the worker that
-    writes it. A chunk whose part exists is not run again: a cluster repeats a chunk if its worker was lost after it had
-    written the part.
+    Each worker calls this function. Any worker may run any chunk, because the rows do not depend on the worker.
 
     Returns:
-        The run time in seconds, or ``None`` if ``cancel`` stopped the run. In that case no part is written.
+        The rows, or ``None`` if ``cancel`` stopped the run.
 
     Raises:
         RunError: If this machine's version of Lanemark or its library yields a different sweep for ``space``.
     """
-    began = time.perf_counter()
     sweep = _made(_CacheKey(space))
     if sweep.key != key:
         raise RunError(
             "this worker and the process that started the sweep use different Lanemark versions or libraries",
             "install the same version and the same library on every machine",
         )
-    parts = PartFolder(folder)
-    if parts.has(name):
-        return time.perf_counter() - began
-    table = sweep.run(first, last, cancel or _lanemark.Cancel())
-    if table is None:
-        return None
-    parts.write(name, _parquet(Table(table), key))
-    return time.perf_counter() - began
+    return sweep.run(first, last, cancel or _lanemark.Cancel())
 
 
-def _parquet(table: Table, key: str) -> bytes:
-    """Return a table as a Parquet file whose metadata contains the key of the sweep."""
-    files: Any = package("pyarrow.parquet", "sweep")
-    arrow: Any = table.to_arrow()
-    content = io.BytesIO()
-    files.write_table(arrow.replace_schema_metadata({"lanemark_sweep": key}), content, compression="zstd")
-    return content.getvalue()
+def chunks_of(points: Sequence[int], length: int) -> list[tuple[int, int]]:
+    """Divide ascending points into chunks of up to ``length`` consecutive numbers."""
+    chunks: list[tuple[int, int]] = []
+    for point in points:
+        if chunks and point == chunks[-1][1] + 1 and point - chunks[-1][0] < length:
+            chunks[-1] = (chunks[-1][0], point)
+        else:
+            chunks.append((point, point))
+    return chunks
 
 
 class Sweep:
@@ -261,161 +245,106 @@ class Sweep:
     @coerced
     def run(
         self,
-        place: str | os.PathLike[str] | None = None,
+        path: str | os.PathLike[str] | None = None,
         *,
         executor: Executor | Any | None = None,
         workers: int | None = None,
-        chunk_seconds: float = CHUNK_S,
+        chunk_points: int | None = None,
         on_progress: Callable[[SweepProgress], object] | None = None,
     ) -> SweepResult:
-        """Run all points that ``place`` does not contain yet.
+        """Run all points that the file ``path`` does not contain yet.
 
         Args:
-            place: The folder of the parts: a path or an fsspec URL that all workers can access. Default: ``sweep-KEY``
-                in the folder that :func:`lanemark.results_folder` returns.
+            path: The CSV file of the points, which ``lanemark sweep`` also reads and continues. Default:
+                ``sweep-KEY.csv`` in the folder that :func:`lanemark.results_folder` returns.
             executor: The executor of the chunks: an executor of ``concurrent.futures``, or a ``distributed.Client``.
                 Default: a pool with one thread per core, since the simulator releases Python's global lock.
             workers: The number of chunks that run at a time, for an executor that does not report it.
-            chunk_seconds: The maximum expected run time of a chunk. Chunks are shorter if that keeps all workers busy
-                until the end.
-            on_progress: Called when parts are written. An exception in it stops the sweep.
+            chunk_points: The number of points of a chunk. Default: a 32nd of a worker's share.
+            on_progress: Called when rows are written. An exception in it stops the sweep.
 
         Returns:
             The complete sweep.
 
         Raises:
-            InputError: If the folder contains another sweep, or if ``chunk_seconds`` is not a positive number.
+            InputError: If ``chunk_points`` is not a positive number, or if another process is writing the file.
+            RefusedError: If the file contains other data or another sweep.
             RunError: If a worker fails, or if the executor loses all workers. The same call continues the sweep.
             KeyboardInterrupt: If Ctrl-C stopped the sweep. The same call continues it.
         """
-        if not 0 < chunk_seconds < float("inf"):
-            raise InputError(f"chunk_seconds: expected a finite number above 0, found {chunk_seconds!r}")
-        folder = PartFolder(results_folder() / f"sweep-{self.key[:12]}" if place is None else place)
+        if chunk_points is not None and not 0 < chunk_points:
+            raise InputError(f"chunk_points: expected a number above 0, found {chunk_points!r}")
+        file = Path(results_folder() / f"sweep-{self.key[:12]}.csv" if path is None else path)
         cores = len(os.sched_getaffinity(0))
         own_pool = ThreadPoolExecutor(workers or cores) if executor is None else None
         used: Any = own_pool or executor
         count = workers or workers_of(used) or cores
+        journal = self._inner.open(file)
+        _journals.add(journal)
         try:
-            plan = self._plan(folder, count, chunk_seconds)
-            missing = self._missing(folder, plan)
-            progress = _Progress(plan, missing, on_progress)
-            progress.report()
-            work = Work(self.space, plan, missing, str(folder), count, progress.ended)
+            pending = journal.pending()
+            length = int(chunk_points or max(1, len(pending) // (CHUNKS_PER_WORKER * count)))
+            written = self.points - len(pending)
+            began = time.perf_counter()
+
+            def report() -> None:
+                if on_progress is not None:
+                    on_progress(SweepProgress(written, self.points, time.perf_counter() - began))
+
+            def ended(rows: str) -> None:
+                nonlocal written
+                journal.append(rows)
+                written += rows.count("\n")
+                report()
+
+            report()
+            work = Work(self.space, self.key, chunks_of(pending, length), count, ended)
             (on_dask if is_dask(used) else _on_executor)(used, work)
-            lost = self._missing(folder, plan)
-            if lost:
-                raise RunError(
-                    f"{folder}: {len(lost)} parts are missing after they were written, such as {plan.part(lost[0])}",
-                    "use a folder that all workers can access and that no other process changes",
-                )
+            journal.finish()
         finally:
+            journal.close()
+            _journals.discard(journal)
             if own_pool is not None:
                 own_pool.shutdown(wait=True, cancel_futures=True)
-        return SweepResult(folder, plan, self)
-
-    def _plan(self, folder: PartFolder, workers: int, chunk_seconds: float) -> Plan:
-        text = folder.read(PLAN)
-        if text is None:
-            if any(name.startswith("part-") for name in folder.names()):
-                raise InputError(f"{folder} contains parts but no {PLAN}", "use a different folder")
-            cancel = _lanemark.Cancel()
-            cost = expected(
-                self.points,
-                self._inner.values,
-                lambda first, last: (self._inner.run(first, last, cancel), None)[1],
-                PILOT_S,
-            )
-            chunks, seconds = cut(self.points, cost, workers, chunk_seconds)
-            text = folder.write_once(PLAN, Plan(self.key, self.points, chunks, seconds).to_json())
-        plan = Plan.of(text, folder)
-        if (plan.key, plan.points) != (self.key, self.points):
-            raise InputError(
-                f"{folder} contains points of another sweep: the system, workload, library, seed, settings, axes or "
-                "version differ",
-                "use a different folder",
-            )
-        return plan
-
-    def _missing(self, folder: PartFolder, plan: Plan) -> list[int]:
-        existing = set(folder.names())
-        return [chunk for chunk in range(len(plan.chunks)) if plan.part(chunk) not in existing]
+        return SweepResult.open(file)
 
     def __repr__(self) -> str:
         axes = " × ".join(f"{name} {len(values)}" for name, values in self.axes.items())
         return f"<Sweep of {self.points} points: {axes}>"
 
 
-class _Progress:
-    """A counter of finished chunks, which calls ``on_progress``."""
-
-    def __init__(self, plan: Plan, missing: list[int], on_progress: Callable[[SweepProgress], object] | None) -> None:
-        self._plan = plan
-        self._left = set(missing)
-        self._points = plan.points - sum(_size(plan, chunk) for chunk in missing)
-        self._work = sum(plan.seconds[chunk] for chunk in missing)
-        self._began = time.perf_counter()
-        self._on_progress = on_progress
-
-    def ended(self, chunk: int) -> None:
-        """Record that the part of a chunk is written."""
-        if chunk in self._left:
-            self._left.discard(chunk)
-            self._points += _size(self._plan, chunk)
-            self._work -= self._plan.seconds[chunk]
-            self.report()
-
-    def report(self) -> None:
-        """Call ``on_progress`` with the current progress."""
-        if self._on_progress is None:
-            return
-        total = len(self._plan.chunks)
-        elapsed = time.perf_counter() - self._began
-        finished = total - len(self._left)
-        work_left = max(self._work, 0.0)
-        self._on_progress(SweepProgress(self._points, self._plan.points, finished, total, elapsed, work_left))
-
-
-def _size(plan: Plan, chunk: int) -> int:
-    first, last = plan.chunks[chunk]
-    return last - first + 1
-
-
 def _on_executor(executor: Executor, work: Work) -> None:
     """Run chunks on an executor of ``concurrent.futures``, with a few chunks submitted ahead."""
     # Only threads of this process can be cancelled. Chunks in other processes run to their end.
-    shared = isinstance(executor, ThreadPoolExecutor)
-    cancel = _lanemark.Cancel()
-    remaining = iter(work.missing)
-    running: dict[Future[float | None], int] = {}
+    rest = (_lanemark.Cancel(),) if isinstance(executor, ThreadPoolExecutor) else ()
+    remaining = iter(work.chunks)
+    running: set[Future[str | None]] = set()
 
     def submit() -> None:
         while len(running) < AHEAD * work.workers and (chunk := next(remaining, None)) is not None:
-            rest = (cancel,) if shared else ()
-            future = executor.submit(run_chunk, *work.arguments(chunk), *rest)
-            running[future] = chunk
+            running.add(executor.submit(run_chunk, work.space, work.key, *chunk, *rest))
 
     try:
         submit()
         while running:
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                future.result()
-                work.ended(running.pop(future))
+                running.discard(future)
+                work.ended(future.result() or "")
             submit()
     except BaseException as error:
-        cancel.cancel()
+        for cancel in rest:
+            cancel.cancel()
         for future in running:
             future.cancel()
         from concurrent.futures.process import BrokenProcessPool
 
         if isinstance(error, BrokenProcessPool):
-            raise RunError(
-                "a worker process was killed", f"repeat the call to run the chunks that {work.folder} lacks"
-            ) from error
+            raise RunError("a worker process was killed", "repeat the call to run the missing points") from error
         raise
 
 
 class SweepResult(Tabular):
-    """The result of a sweep: a folder of parts, read as one table with one row per point.
+    """The points of a sweep's CSV file, as a table with one row per point.
 
     The columns are ``point``, ``key``, ``system``, ``test``, the axes, ``iops``, ``bytes_per_second``, latencies in us,
     ``busiest``, ``utilisation``, the figures of reads (``read_iops``, …) and of writes (``write_iops``, …),
@@ -423,79 +352,27 @@ class SweepResult(Tabular):
     numbers whose name ends in the unit, such as ``block_bytes`` or ``think_us``.
     """
 
-    def __init__(self, place: PartFolder, plan: Plan, sweep: Sweep | None = None) -> None:
-        self._place = place
-        self._plan = plan
-        self._sweep = sweep
+    def __init__(self, path: Path, loaded: tuple[_lanemark.Table, str, str]) -> None:
+        table, self._text, self._html = loaded
+        self._path = path
+        self._table = Table(table)
 
     @classmethod
-    def open(cls, place: str | os.PathLike[str]) -> SweepResult:
-        """Open a folder of parts.
+    def open(cls, path: str | os.PathLike[str]) -> SweepResult:
+        """Read a sweep's CSV file, which may be incomplete, and which the command may have written.
 
         Raises:
-            InputError: If the folder does not contain a sweep, or if its plan is invalid.
+            InputError: If the file is not a sweep's CSV file.
         """
-        folder = PartFolder(place)
-        text = folder.read(PLAN)
-        if text is None:
-            raise InputError(f"{folder} does not contain a {PLAN}", "use a folder that Sweep.run wrote")
-        return cls(folder, Plan.of(text, folder))
+        return cls(Path(path), _lanemark.load_sweep(Path(path)))
 
     @property
-    def place(self) -> str:
-        """The folder of the parts."""
-        return str(self._place)
+    def path(self) -> Path:
+        """The path of the CSV file."""
+        return self._path
 
-    @property
-    def parts(self) -> list[str]:
-        """The paths or URLs of all existing parts, for any reader of Parquet."""
-        existing = set(self._place.names())
-        names = (self._plan.part(chunk) for chunk in range(len(self._plan.chunks)))
-        return [f"{self._place}/{name}" for name in names if name in existing]
-
-    @property
-    def complete(self) -> bool:
-        """Whether all parts exist."""
-        return len(self.parts) == len(self._plan.chunks)
-
-    def dataset(self) -> Any:
-        """Return the parts as a pyarrow dataset, which reads only the requested columns and rows.
-
-        Raises:
-            MissingPackageError: If pyarrow is not installed.
-        """
-        sets: Any = package("pyarrow.dataset", "sweep")
-        if "://" not in self.place:
-            return sets.dataset(self.parts, format="parquet")
-        fsspec: Any = package("fsspec", "sweep")
-        system, _ = fsspec.core.url_to_fs(self.place)
-        paths = [fsspec.core.url_to_fs(part)[1] for part in self.parts]
-        return sets.dataset(paths, format="parquet", filesystem=system)
-
-    def _main(self) -> Any:
-        return _ArrowTable(self.dataset().to_table().sort_by("point"))
-
-    def check(self) -> None:
-        """Check that the parts contain each point of the sweep exactly once, with the point's key.
-
-        Raises:
-            RunError: If a point is missing, is duplicated or belongs to another sweep, or if a part cannot be read.
-        """
-        try:
-            columns = self.dataset().to_table(columns=["point", "key"]).to_pydict()
-        except (OSError, ValueError, KeyError) as error:
-            hint = "remove the part, and run the sweep again"
-            raise RunError(f"{self.place}: a part can't be read: {error}", hint) from error
-        points: list[int] = columns["point"]
-        duplicates = len(points) - len(set(points))
-        missing = self._plan.points - len(set(points))
-        if duplicates or missing:
-            raise RunError(f"{self.place}: {missing} points are missing, and {duplicates} are duplicates")
-        if self._sweep is not None:
-            key_of = self._sweep._inner.point_key
-            wrong = [point for point, key in zip(points, columns["key"], strict=True) if key_of(point) != key]
-            if wrong:
-                raise RunError(f"{self.place}: point {wrong[0]} belongs to another sweep")
+    def _main(self) -> Table:
+        return self._table
 
     def chart(self, axis: str, figure: str = "iops", by: str | None = None) -> Any:
         """Return an Altair chart of a figure over an axis, with one line per value of the axis ``by``.
@@ -506,48 +383,6 @@ class SweepResult(Tabular):
         from .charts import curve
 
         return curve(self._main(), axis, figure, by)
-
-    def __repr__(self) -> str:
-        return f"<SweepResult of {self._plan.points} points in {len(self.parts)} parts at {self.place}>"
-
-
-class _ArrowTable(Table):
-    """A pyarrow table with the interface of :class:`Table`."""
-
-    def __init__(self, arrow: Any) -> None:
-        self._arrow = arrow
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _ArrowTable, (self._arrow,)
-
-    def _parts(self) -> list[tuple[str, str, list[Any]]]:
-        kinds = {"int64": "whole", "double": "numbers"}
-        columns = zip(self._arrow.schema, self._arrow.columns, strict=True)
-        return [(head.name, kinds.get(str(head.type), "texts"), column.to_pylist()) for head, column in columns]
-
-    @property
-    def columns(self) -> list[str]:
-        return self._arrow.column_names
-
-    def __len__(self) -> int:
-        return self._arrow.num_rows
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._arrow.__arrow_c_stream__(requested_schema)
-
-    def __arrow_c_schema__(self) -> object:
-        return self._arrow.schema.__arrow_c_schema__()
-
-
-class SweepFile(Tabular):
-    """A sweep's CSV file, as the command writes it."""
-
-    def __init__(self, loaded: tuple[_lanemark.Table, str, str]) -> None:
-        table, self._text, self._html = loaded
-        self._table = Table(table)
-
-    def _main(self) -> Table:
-        return self._table
 
     def to_text(self) -> str:
         """Return the curves as the command prints them."""
@@ -561,13 +396,4 @@ class SweepFile(Tabular):
         return framed(self._html)
 
     def __repr__(self) -> str:
-        return self._text
-
-
-def load(path: str | os.PathLike[str]) -> SweepFile:
-    """Read a sweep's CSV file, which may be incomplete.
-
-    Raises:
-        InputError: If the file is not a sweep's CSV file.
-    """
-    return SweepFile(_lanemark.load_sweep(path))
+        return f"<SweepResult of {len(self._table)} points at {self._path}>"

@@ -12,7 +12,7 @@ from conftest import lanemark as command
 
 import lanemark
 from lanemark import InputError, charts
-from lanemark.sweep import Space, Sweep, load
+from lanemark.sweep import Space, Sweep, SweepResult
 
 FIGURES = ["iops", "bytes_per_second"] + [f"latency_{name}_us" for name in ("mean", "p50", "p99", "p999", "max")]
 
@@ -74,7 +74,7 @@ AXES: dict[str, list[Any]] = {
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Any:
     test = lanemark.Test("t", block="4 KiB", queue_depth=4, duration="2 ms")
-    return Sweep(Space(SYSTEM, test, AXES)).run(tmp_path_factory.mktemp("sweep"))
+    return Sweep(Space(SYSTEM, test, AXES)).run(tmp_path_factory.mktemp("sweep") / "points.csv")
 
 
 def test_axes_of_quantities_are_numbers_with_their_units(swept: Any) -> None:
@@ -84,8 +84,6 @@ def test_axes_of_quantities_are_numbers_with_their_units(swept: Any) -> None:
     assert frame["block_bytes"].unique().sort().to_list() == [4096.0, 16384.0]
     assert frame["read_ratio"].unique().sort().to_list() == [0.7, 1.0]
     assert not {"think", "block", "read"} & set(frame.columns)
-    # The parts have the same types of columns, although each part contains only some of the values.
-    assert len(swept.parts) >= 1
     mixed = frame.filter(pl.col("read_ratio") < 1)
     assert mixed["write_iops"].is_not_null().all()
     assert frame.filter(read_ratio=1.0)["write_iops"].is_null().all()
@@ -96,7 +94,7 @@ def test_the_commands_file_is_read_with_the_same_columns(swept: Any, tmp_path: P
     out = tmp_path / "sweep.csv"
     arguments = ["sweep", SYSTEM, "--workload", "quick:rnd4k-q1t1-read", "--duration", "2ms", "--out", str(out)]
     command(*arguments, "--axis", "think=100us,20us,120us", "--axis", "read=70%,100%")
-    frame = load(out).to_polars()
+    frame = SweepResult.open(out).to_polars()
     assert frame["think_us"].sort().to_list() == [20.0, 20.0, 100.0, 100.0, 120.0, 120.0]
     assert set(frame.columns) - {"think_us", "read_ratio"} == set(swept.to_polars().columns) - {
         "think_us", "block_bytes", "read_ratio",
@@ -122,7 +120,7 @@ def test_a_chart_of_an_axis_with_a_unit_has_its_points(swept: Any) -> None:
 
 def test_a_chart_of_a_model_value_escapes_its_dots(tmp_path: Path) -> None:
     test = lanemark.Test("t", block="4 KiB", duration="1 ms")
-    result = Sweep(Space(SYSTEM, test, {"drive.flash.read": ["40 us", "60 us"]})).run(tmp_path)
+    result = Sweep(Space(SYSTEM, test, {"drive.flash.read": ["40 us", "60 us"]})).run(tmp_path / "points.csv")
     chart = result.chart("drive.flash.read")
     assert chart.to_dict()["encoding"]["x"]["field"] == "drive\\.flash\\.read_us"
     assert [x for x, _ in marks(chart)] == [40.0, 60.0]

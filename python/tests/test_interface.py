@@ -209,7 +209,7 @@ def test_results_without_a_path_are_saved_in_the_results_folder(
     assert lanemark.results_folder() == tmp_path / "state" / "lanemark"
     assert result.save().parent == tmp_path / "state" / "lanemark"
     space = lanemark.Space(SYSTEM, TEST, {"queue_depth": [1]}, duration="5 ms")
-    assert Path(str(lanemark.Sweep(space).run().place)).parent == tmp_path / "state" / "lanemark"
+    assert lanemark.Sweep(space).run().path.parent == tmp_path / "state" / "lanemark"
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
 
 

@@ -11,8 +11,7 @@ from conftest import SYSTEM, TEST, binary
 from conftest import lanemark as command
 
 import lanemark
-from lanemark.sweep import Space, Sweep
-from lanemark.sweep import load as load_sweep
+from lanemark.sweep import Space, Sweep, SweepResult
 
 CASES = [
     (SYSTEM, "quick", "20 ms", 1),
@@ -81,12 +80,13 @@ def test_a_study_is_the_commands(tmp_path: Path) -> None:
 def test_a_sweeps_points_are_the_commands(tmp_path: Path) -> None:
     axes = {"queue_depth": "1..8*2", "block": ["4 KiB", "128 KiB"]}
     sweep = Sweep(Space(SYSTEM, TEST, axes, duration="5 ms"))
-    ours = sweep.run(tmp_path / "parts").to_arrow()
+    ours = sweep.run(tmp_path / "ours.csv")
     arguments = ["sweep", SYSTEM, "--workload", TEST, "--axis", "queue_depth=1..8*2", "--axis", "block=4 KiB,128 KiB"]
     out = tmp_path / "sweep.csv"
     command(*arguments, "--duration", "5ms", "--out", str(out))
-    theirs = load_sweep(out).to_arrow()
+    theirs = SweepResult.open(out).to_arrow()
     assert theirs.num_rows == 8
-    assert ours.replace_schema_metadata().to_pylist() == theirs.to_pylist()
+    assert ours.to_arrow().equals(theirs)
+    assert ours.path.read_bytes() == out.read_bytes()
     provenance = json.loads(out.with_name("sweep.csv.provenance.json").read_text())
     assert provenance["sweep"] == sweep.key

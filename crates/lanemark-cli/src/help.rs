@@ -118,7 +118,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("oltp run", &["lanemark oltp run --database sqlite:shop.db --users 8 --duration '2 min'"]),
     ("oltp check", &["lanemark oltp check --database sqlite:shop.db"]),
     ("oltp compare", &["lanemark oltp compare sata.json sas.json"]),
-    ("oltp live", &["lanemark oltp live oltp-value-sas --download --csv live.csv"]),
+    ("oltp live", &["lanemark oltp live oltp-value-sas --csv live.csv"]),
     ("oltp workload", &["lanemark oltp workload results/oltp.json --out shop.toml"]),
     (
         "library",
@@ -165,7 +165,6 @@ const GROUPS: &[(&str, &[&str])] = &[
             "profile",
             "think_times",
             "pause",
-            "procedures",
             "ramp",
             "warehouses",
             "scale",
@@ -196,10 +195,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         &["engine", "buffered", "pin", "no_idle", "sqpoll", "iopoll", "unregistered", "on_error"],
     ),
     ("Database", &["database"]),
-    (
-        "Managed server",
-        &["managed", "shared_buffers", "direct_io", "download", "cache", "registry", "remove"],
-    ),
+    ("Managed server", &["managed", "shared_buffers", "direct_io", "remove"]),
     (
         "Output",
         &[

@@ -22,7 +22,6 @@ mod host;
 mod import;
 mod inspect;
 mod library;
-mod managed;
 mod marked;
 mod messages;
 mod oltp;

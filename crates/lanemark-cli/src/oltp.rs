@@ -15,13 +15,12 @@ use lanemark_oltp::run::{self, RunOptions, TransactionDates};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError, outcome};
 use lanemark_plan::Plan;
-use lanemark_schema::result::ComparedRuns;
+use lanemark_schema::result::{ComparedRuns, Warning};
 use lanemark_schema::units;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::failure::{CommandOutcome, Failure};
-use crate::managed;
 use crate::messages::tell;
 use crate::oltp_args::{
     OltpArgs, OltpCommand, OltpCompareArgs, OltpDatabaseArgs, OltpLoadArgs, OltpRunArgs,
@@ -38,14 +37,16 @@ pub(crate) fn run(args: &OltpArgs) -> Result<CommandOutcome, Failure> {
         OltpCommand::Load(args) => {
             // One connection monitors the load, in addition to the connections that load.
             let connections = u32::from(args.jobs.unwrap_or(256)) + 1;
-            with_database(&args.database, connections, |database| load_database(database, args))
+            with_database(&args.database, connections, |database, _| load_database(database, args))
         }
         OltpCommand::Run(args) => {
             let connections = args.users.saturating_add(1);
-            with_database(&args.database, connections, |database| run_users(database, args))
+            with_database(&args.database, connections, |database, page_cache| {
+                run_users(database, args, page_cache)
+            })
         }
         OltpCommand::Check(args) => {
-            with_database(&args.database, 1, |database| check_database(database, args.json))
+            with_database(&args.database, 1, |database, _| check_database(database, args.json))
         }
         OltpCommand::Compare(args) => compare_runs(args),
         OltpCommand::Workload(args) => workload_of_run(args),
@@ -59,33 +60,33 @@ const SERVER_STOP: Duration = Duration::from_secs(30);
 /// Connections that a server reserves for administration.
 const CONNECTIONS_BESIDE: u32 = 20;
 
-/// Calls a function with a database; if requested, first starts a server for the database.
+/// Calls a function with a database; if requested, first starts a server for the database. The function also receives
+/// the reason why the server uses the page cache although direct I/O was requested.
 fn with_database(
     args: &OltpDatabaseArgs,
     connections: u32,
-    act: impl FnOnce(&Database) -> Result<CommandOutcome, Failure>,
+    act: impl FnOnce(&Database, Option<&str>) -> Result<CommandOutcome, Failure>,
 ) -> Result<CommandOutcome, Failure> {
-    let Some(folder) = &args.managed else { return act(&args.database) };
+    let Some(folder) = &args.managed else { return act(&args.database, None) };
     let shared_buffers_mib = args.shared_buffers.0 >> 20;
     if shared_buffers_mib == 0 {
         return Err(Failure::input("--shared-buffers: expected 1 MiB or more"));
     }
     let connections_max = connections.saturating_add(CONNECTIONS_BESIDE);
-    let programs = args.download.then(|| managed::downloaded_server(&args.fetched)).transpose()?;
     let direct_io = args.direct_io;
-    let options = ServerOptions { shared_buffers_mib, connections_max, direct_io, programs };
+    let options = ServerOptions { shared_buffers_mib, connections_max, direct_io };
     // A server's orderly shutdown takes longer than the usual end of a command.
     stop::extend_patience(SERVER_STOP);
     let server = ManagedServer::start(folder, &options).map_err(|error| match error {
         OltpError::Foreign(_) => Failure::from(error).hint("use a new folder for --managed"),
-        error => managed::not_started(error),
+        error => error.into(),
     })?;
     let database = server.database();
     let settings = database.settings()?;
     let settings: Vec<String> =
         settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
     tell!("PostgreSQL in {}: {}", folder.display(), settings.join(", "));
-    let outcome = act(&database);
+    let outcome = act(&database, server.page_cache());
     if args.remove {
         server.remove()?;
     }
@@ -152,7 +153,11 @@ fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<CommandOutc
     Ok(CommandOutcome::Done)
 }
 
-fn run_users(database: &Database, args: &OltpRunArgs) -> Result<CommandOutcome, Failure> {
+fn run_users(
+    database: &Database,
+    args: &OltpRunArgs,
+    page_cache: Option<&str>,
+) -> Result<CommandOutcome, Failure> {
     let scale = database.loaded()?.scale;
     let options = RunOptions {
         profile: args.profile,
@@ -162,7 +167,6 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<CommandOutcome, 
         duration: std_duration(args.duration),
         seed: args.seed,
         clock: TransactionDates::Wall,
-        procedures: args.procedures,
         pause: std_duration(args.pause),
     };
     options.check(&scale)?;
@@ -207,6 +211,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<CommandOutcome, 
         provenance.finished_at = results::now();
         let parts = (provenance.clone(), target.clone(), workload.clone(), samples.clone());
         let mut so_far = outcome::result(parts.0, parts.1, parts.2, parts.3);
+        so_far.warnings.extend(page_cache_warning(page_cache));
         if let Some(served) = &mut served {
             served.end(&so_far.tests);
             served.complete(&mut so_far);
@@ -232,6 +237,11 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<CommandOutcome, 
     }
     saving.report(saved)?;
     Ok(ending)
+}
+
+/// Returns the warning about a server that uses the page cache for `reason`.
+pub(crate) fn page_cache_warning(reason: Option<&str>) -> Option<Warning> {
+    reason.map(|reason| Warning::PageCache { reason: reason.to_owned() })
 }
 
 /// Describes the state of a run in one line.

@@ -63,29 +63,13 @@ pub(crate) struct OltpDatabaseArgs {
     /// Buffer size of the managed server (shared_buffers)
     #[arg(long, value_name = "SIZE", requires = "managed", default_value = "128 MiB")]
     pub(crate) shared_buffers: Bytes,
-    /// Let the managed server bypass the system's page cache for its tables, so that its buffer is the only cache
-    /// (needs PostgreSQL 16 or later)
+    /// Let the managed server bypass the system's page cache for its tables, so that its buffer is the only cache;
+    /// servers before PostgreSQL 16 use the page cache, and the result contains a warning
     #[arg(long, requires = "managed")]
     pub(crate) direct_io: bool,
-    /// Use PostgreSQL 17.11 from the Maven registry instead of the installed programs; it is downloaded once and kept
-    #[arg(long, requires = "managed")]
-    pub(crate) download: bool,
-    #[command(flatten)]
-    pub(crate) fetched: DownloadArgs,
     /// Remove the managed server's folder with all data at the end
     #[arg(long, requires = "managed")]
     pub(crate) remove: bool,
-}
-
-/// Options for downloaded programs.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct DownloadArgs {
-    /// Folder for downloaded programs [default: lanemark in the user's cache folder]
-    #[arg(long, value_name = "DIR", requires = "download")]
-    pub(crate) cache: Option<PathBuf>,
-    /// Registry or mirror to download from; the programs are verified against a fixed SHA-256
-    #[arg(long, value_name = "URL", requires = "download", default_value = lanemark_oltp::download::REGISTRY)]
-    pub(crate) registry: String,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -141,9 +125,6 @@ pub(crate) struct OltpRunArgs {
     /// Add the specification's keying and think times between transactions
     #[arg(long)]
     pub(crate) think_times: bool,
-    /// Run each transaction as one stored procedure instead of individual statements (PostgreSQL only)
-    #[arg(long)]
-    pub(crate) procedures: bool,
     /// Time that users spend outside the database after each transaction, for example in a client or a network
     #[arg(long, value_name = "TIME", default_value = "0 s", conflicts_with = "think_times")]
     pub(crate) pause: Duration,
@@ -192,7 +173,8 @@ pub(crate) struct OltpCompareArgs {
 #[command(after_help = "\
 The time scale slows the drives, so that this machine's processors can represent the study's. The
 command removes everything that it starts, attaches or mounts, regardless of how it ends. Only this
-command sees its mounts. It requires PostgreSQL 16 or later, or --download.")]
+command sees its mounts. It uses the installed PostgreSQL; before version 16, the database also uses
+the page cache, and the results contain a warning.")]
 pub(crate) struct OltpLiveArgs {
     /// Study of a database whose [answer] compares two systems: built-in study, or study file
     #[arg(default_value = "oltp-value-sas")]
@@ -231,11 +213,6 @@ pub(crate) struct OltpLiveArgs {
     /// Seed of the users' transactions and of the contents
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Use PostgreSQL 17.11 from the Maven registry instead of the installed programs; it is downloaded once and kept
-    #[arg(long)]
-    pub(crate) download: bool,
-    #[command(flatten)]
-    pub(crate) fetched: DownloadArgs,
     /// Folder in which the loaded database is created; the database is removed at the end [default: the system's
     /// temporary folder]
     #[arg(long, value_name = "DIR")]

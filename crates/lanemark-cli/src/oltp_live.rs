@@ -26,13 +26,14 @@ use lanemark_study::Study;
 
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
+use crate::oltp::page_cache_warning;
 use crate::oltp_args::OltpLiveArgs;
 use crate::outlets::LIVE;
 use crate::progress::Progress;
 use crate::saving::{Destination, ResultSaver};
 use crate::warden::CleanupProcess;
 use crate::{library, output, provenance, served_disk, stop};
-use machine::{check_machine, folder, programs};
+use machine::{check_machine, folder};
 use setting::{TurnCalibration, TurnValues, cores};
 use study_parts::StudyParts;
 use table::{SystemTurns, TableInputs};
@@ -99,11 +100,8 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
     // The saver that created the folder is dropped last, and removes the folder if it is empty.
     let second = saving(1)?;
     let first = saving(0)?;
-    let outlets = LiveOutputs {
-        table: OutputFile::open_if_given(args.csv.as_deref(), &LIVE)?,
-        runs: [first, second],
-    };
-    let programs = programs(args)?;
+    let outlets =
+        LiveOutputs { table: OutputFile::of(args.csv.as_deref(), &LIVE)?, runs: [first, second] };
     let lab = Lab { cancel: std::sync::Arc::clone(&signal).into(), ..Lab::default() };
     let mut progress = Progress::new();
     progress.show("simulating both systems");
@@ -127,7 +125,6 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
         outside,
         folder: folder.path().to_owned(),
         stop: signal,
-        programs,
         library: args
             .library
             .library
@@ -308,8 +305,12 @@ fn deliver(
         output::print(&lanemark_report::paragraph(&remark, &style))?;
     }
     let warnings = results.iter().flatten().flat_map(|result| &result.warnings);
-    let busy = |warning: &&Warning| matches!(warning, Warning::OthersBusy { .. });
-    if let Some(warning) = warnings.into_iter().find(busy) {
+    let warnings: Vec<&Warning> = warnings.collect();
+    let is_stated: [fn(&&&Warning) -> bool; 2] = [
+        |warning| matches!(warning, Warning::OthersBusy { .. }),
+        |warning| matches!(warning, Warning::PageCache { .. }),
+    ];
+    for warning in is_stated.iter().filter_map(|is_this| warnings.iter().find(is_this)) {
         output::print(&format!("Warning: {warning}; {}.", warning.advice()))?;
     }
     if args.short {
@@ -413,6 +414,7 @@ fn result(
     result
         .warnings
         .extend(test.as_deref().and_then(|test| others_warning(test, others, live_outcome.cores)));
+    result.warnings.extend(page_cache_warning(first.page_cache.as_deref()));
     for turn in &live_outcome.sides[side] {
         if let (Some(Warning::NotDelivered { lateness, verdict, .. }), Some(test)) =
             (lateness_warning(turn), &test)
@@ -511,9 +513,9 @@ mod tests {
                 duration: Duration::from_secs(10),
                 seed: 1,
                 clock: TransactionDates::Wall,
-                procedures: true,
                 pause: Duration::ZERO,
             },
+            page_cache: None,
         }
     }
 

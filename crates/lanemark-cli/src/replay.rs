@@ -214,7 +214,6 @@ fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> F
             match error {
                 SimError::Memory { .. } => failure.hint("use --limit, or allow more with --memory"),
                 SimError::OutOfRange { .. }
-                | SimError::OutOfNamespace { .. }
                 | SimError::OutOfVolume { .. }
                 | SimError::NoTarget { .. }
                 | SimError::NotSimulated { .. }

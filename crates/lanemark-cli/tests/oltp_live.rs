@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use lanemark_oltp::download;
-use lanemark_testbed::{lanemark, skipped, tool_or_skip};
+use lanemark_oltp::managed;
+use lanemark_testbed::{skipped, tool_or_skip};
 
 const STUDY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/oltp-value-sas.toml");
 const OTHER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/sata-express.toml");
@@ -22,8 +22,8 @@ fn stderr(output: &Output) -> String {
     both.concat()
 }
 
-/// Returns a folder that the server's account can access, and the folder of PostgreSQL's programs in it.
-fn place() -> Option<(tempfile::TempDir, PathBuf)> {
+/// Returns a folder that the server's account can access.
+fn place() -> Option<tempfile::TempDir> {
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         skipped("a disk, which only root can have");
         return None;
@@ -35,15 +35,11 @@ fn place() -> Option<(tempfile::TempDir, PathBuf)> {
     }
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let cache = folder.path().join("cache");
-    let registry = std::env::var("LANEMARK_MAVEN").unwrap_or(download::REGISTRY.to_owned());
-    match download::programs(&cache, &registry, &|_| ()) {
-        Ok(_) => Some((folder, cache)),
-        Err(error) => {
-            skipped(&format!("PostgreSQL can't be fetched: {error}"));
-            None
-        }
+    if managed::programs().is_none() {
+        skipped("PostgreSQL is not installed (package postgresql)");
+        return None;
     }
+    Some(folder)
 }
 
 /// Returns the processes whose command lines name the folder, with their folders in `/proc`.
@@ -66,12 +62,10 @@ fn gone(folder: &Path) {
 
 #[test]
 fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
-    let Some((folder, cache)) = place() else { return };
-    let here = folder.path();
-    let work = folder.path().join("work");
+    let Some(folder) = place() else { return };
+    let (here, work) = (folder.path(), folder.path().join("work"));
     fs::create_dir(&work).unwrap();
-    let cache = cache.to_str().unwrap();
-    let common = [STUDY, "--short", "--folder", "work", "--download", "--cache", cache];
+    let common = [STUDY, "--short", "--folder", "work"];
     // A study without a database, and a disk without space, are reported before data is loaded.
     let output = command(here, &[OTHER, "--short"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
@@ -133,14 +127,12 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
 
 #[test]
 fn nothing_is_left_of_a_run_that_is_interrupted_or_killed() {
-    let Some((folder, cache)) = place() else { return };
-    let cache = cache.to_str().unwrap();
+    let Some(folder) = place() else { return };
     for (signal, code) in [("-INT", Some(130)), ("-TERM", Some(143)), ("-KILL", None)] {
         let work = folder.path().join(signal);
         fs::create_dir(&work).unwrap();
         let within = work.to_str().unwrap();
-        let args =
-            [STUDY, "--short", "--folder", within, "--out", "out", "--download", "--cache", cache];
+        let args = [STUDY, "--short", "--folder", within, "--out", "out"];
         let mut command = command(folder.path(), &args);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         // The test waits until the PostgreSQL server has started.

@@ -34,7 +34,7 @@ pub(crate) fn pcie(rate: PcieRate, payload: Bytes) -> LinkRates {
     let model = Pcie::new(generation, lanes, payload, payload);
     // The simulator's formula covers the widths of drives and slots.
     let lawful = [1, 2, 4, 8, 16].contains(&lanes);
-    (Some(model.rate()), lawful.then(|| LONG / model.post_time(LONG)))
+    (Some(model.rate()), lawful.then(|| LONG / model.write_time(LONG)))
 }
 
 pub(crate) fn sata(bits_per_second: u64) -> LinkRates {

@@ -12,6 +12,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Ratio, Watts};
 use lanemark_schema::workload::AverageMethod;
+use lanemark_study::sweep::key;
 
 /// A named column.
 #[derive(Clone, Debug, PartialEq)]
@@ -295,7 +296,7 @@ fn word<T: serde::Serialize>(value: &T) -> String {
 
 /// The type of the column that contains the values of a sweep's axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AxisKind {
+enum AxisKind {
     /// Texts, as written.
     Text,
     /// Plain numbers.
@@ -306,7 +307,7 @@ pub enum AxisKind {
 
 /// The unit of a column of quantities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AxisUnit {
+enum AxisUnit {
     /// Sizes, in bytes.
     Bytes,
     /// Times, in µs.
@@ -362,19 +363,10 @@ impl AxisKind {
     }
 }
 
-/// Returns the kind of each axis of a sweep, determined from all of its values. For a part of a sweep, pass the axes of
-/// the whole sweep.
-pub fn axis_kinds<'v>(axes: impl Iterator<Item = &'v [String]>) -> Vec<AxisKind> {
-    axes.map(AxisKind::from_values).collect()
-}
-
-/// Returns the columns of a sweep's points, including one axis column for each of `kinds`.
-pub fn sweep(
-    sweep: &Sweep,
-    kinds: &[AxisKind],
-    key: impl Fn(&SweepPoint) -> Option<String>,
-) -> Vec<Column> {
+/// Returns the columns of a sweep's points. `inputs` is the hash that the points share, from which their keys follow.
+pub fn sweep(sweep: &Sweep, inputs: Option<&str>) -> Vec<Column> {
     let points = &sweep.points;
+    let key_of = |point: &SweepPoint| Some(key(inputs?, point.number, &point.values));
     let texts = |of: &dyn Fn(&SweepPoint) -> Option<String>| {
         ColumnValues::Texts(points.iter().map(of).collect())
     };
@@ -390,13 +382,14 @@ pub fn sweep(
     let mut all: Vec<(String, ColumnValues)> = Vec::new();
     let first = [
         ("point", ColumnValues::Whole(points.iter().map(|point| point.number as i64).collect())),
-        ("key", texts(&key)),
+        ("key", texts(&key_of)),
         ("system", texts(&|point| Some(point.system.clone()))),
         ("test", texts(&|point| Some(point.test.clone()))),
     ];
     all.extend(first.map(|(name, values)| (name.to_owned(), values)));
     for (axis, name) in sweep.axes.iter().enumerate() {
-        let kind = kinds.get(axis).copied().unwrap_or(AxisKind::Text);
+        let values: Vec<String> = points.iter().map(|point| point.values[axis].clone()).collect();
+        let kind = AxisKind::of(&values);
         let number = |point: &SweepPoint| {
             let text = point.values.get(axis)?;
             match kind {

@@ -4,33 +4,35 @@ mod chunk;
 mod journal;
 pub mod provenance;
 
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use lanemark_schema::result::{Provenance, Sweep as SweepResult};
+use lanemark_schema::result::{Provenance, Sweep as SweepResult, SweepPoint};
+use lanemark_schema::text::shown;
 use lanemark_study::sweep::{PointRunner, rows};
 use lanemark_study::{Library, Sweep};
 
 use crate::error::LabError;
 use crate::event::{Event, EventObserver};
 use crate::lab::Lab;
-pub use chunk::{ChunkRunner, table};
+pub use chunk::ChunkRunner;
 use journal::Journal;
 
 /// The file of a sweep, together with the remaining points. It is locked against other writers.
-pub struct SweepFile<'s> {
-    sweep: &'s Sweep,
-    journal: Journal<'s>,
+pub struct SweepFile<S> {
+    sweep: S,
+    journal: Journal<S>,
     pending: Vec<u64>,
 }
 
-impl<'s> SweepFile<'s> {
+impl<S: Deref<Target = Sweep> + Clone> SweepFile<S> {
     /// Opens or creates the file of a sweep. Records the provenance next to the file.
     ///
     /// # Errors
     /// Returns an error if the file has other contents, or if it cannot be written.
-    pub fn open(path: &Path, sweep: &'s Sweep, provenance: Provenance) -> Result<Self, LabError> {
-        let journal = Journal::open(path, sweep)?;
+    pub fn open(path: &Path, sweep: S, provenance: Provenance) -> Result<Self, LabError> {
+        let journal = Journal::open(path, sweep.clone())?;
         provenance::note(path, sweep.inputs(), sweep.points(), sweep.axes(), provenance)?;
         let pending = journal.pending();
         Ok(Self { sweep, journal, pending })
@@ -45,6 +47,36 @@ impl<'s> SweepFile<'s> {
     pub fn total(&self) -> u64 {
         self.sweep.points()
     }
+
+    /// Returns the points without a row at the time of opening.
+    pub fn pending(&self) -> &[u64] {
+        &self.pending
+    }
+
+    /// Appends the rows that [`ChunkRunner::run`] returned. A row of a point that already has a row is dropped.
+    ///
+    /// # Errors
+    /// Returns an error if a row belongs to another sweep, or if the file cannot be written.
+    pub fn append(&mut self, rows: &str) -> Result<(), LabError> {
+        self.journal.append(rows)
+    }
+
+    /// Sorts the rows of a complete sweep, and returns the points.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read or written.
+    pub fn finish(self) -> Result<SweepResult, LabError> {
+        let path = self.journal.path().display().to_string();
+        let text = self.journal.finish()?;
+        rows::read(&text)
+            .map_err(|line| LabError::run(format!("{path}:{line}: not a row of a sweep")))
+    }
+}
+
+/// Returns the row of a point, without characters that a terminal would interpret.
+fn row(sweep: &Sweep, point: &SweepPoint) -> String {
+    let row = rows::row(point, &sweep.key(point.number));
+    shown(row.trim_end_matches('\n')).into_owned() + "\n"
 }
 
 impl Lab {
@@ -56,7 +88,7 @@ impl Lab {
     pub fn sweep(
         &self,
         library: Library,
-        mut file: SweepFile<'_>,
+        mut file: SweepFile<&Sweep>,
         watch: &mut EventObserver<'_>,
     ) -> Result<Option<SweepResult>, LabError> {
         let mut ended = file.before();
@@ -83,7 +115,7 @@ impl Lab {
                 }
             },
             |_, point| {
-                saved = file.journal.append(&point);
+                saved = file.journal.append(&row(sweep, &point));
                 if saved.is_ok() {
                     ended += 1;
                     watch(Event::Point { point: &point, ended, total });
@@ -95,11 +127,6 @@ impl Lab {
         if ended < total {
             return Ok(None);
         }
-        let path = file.journal.path().display().to_string();
-        let text = file.journal.finish()?;
-        let outcome = rows::read(&text);
-        outcome
-            .map(Some)
-            .map_err(|line| LabError::run(format!("{path}:{line}: not a row of a sweep")))
+        file.finish().map(Some)
     }
 }

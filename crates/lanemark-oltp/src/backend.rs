@@ -87,11 +87,6 @@ pub(crate) trait Backend: Send + Sync {
         false
     }
 
-    /// Opens a connection whose transactions are procedures on the server.
-    fn open_procedures(&self) -> Result<Box<dyn Connection>, OltpError> {
-        Err(self.lacks("procedures", "PostgreSQL supports them"))
-    }
-
     /// Returns SQL for the keys and indexes that are created after all rows are loaded.
     fn keys(&self) -> String {
         INDEXES.to_owned()

@@ -74,13 +74,9 @@ impl Database {
         self.0.open(false)
     }
 
-    /// Connects a user. If `procedures` is set, the user's transactions are procedures of the server.
-    pub fn connect_user(&self, procedures: bool) -> Result<Box<dyn Connection>, OltpError> {
-        if procedures { self.0.open_procedures() } else { self.connect() }
-    }
-
-    pub fn examine_contents(&self) -> Result<DatabaseContents, OltpError> {
-        self.0.examine_contents()
+    /// Returns the contents of the database.
+    pub fn holding(&self) -> Result<DatabaseContents, OltpError> {
+        self.0.holding()
     }
 
     /// Returns the loaded data.

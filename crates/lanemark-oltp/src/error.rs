@@ -176,9 +176,7 @@ impl OltpError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Name(_) => format!("write {NAMES}"),
-            Self::NoPrograms => {
-                "install the package postgresql, or download the programs: --download".to_owned()
-            }
+            Self::NoPrograms => "install the package postgresql".to_owned(),
             Self::Unreachable { .. } => {
                 "check that the server is running, and that host, port, name and password are correct".to_owned()
             }
@@ -220,7 +218,7 @@ mod tests {
     fn an_error_that_the_user_can_mend_has_advice() {
         let text = |text: &str| text.to_owned();
         for (error, advice) in [
-            (OltpError::NoPrograms, Some("--download")),
+            (OltpError::NoPrograms, Some("package postgresql")),
             (OltpError::Foreign(text("server:5432/shop")), Some("--overwrite shop")),
             (OltpError::InUse(text("shop")), Some("end the other program")),
             (OltpError::NotLoaded(text("shop")), Some("oltp load")),

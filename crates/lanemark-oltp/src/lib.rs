@@ -8,7 +8,7 @@
 //! | `statement`, `transactions` | the five transactions in SQL |
 //! | [`session`], `backend` | the interfaces to databases: a connection, and all other operations |
 //! | `sqlite`, `postgres`, `mysql` | the databases |
-//! | [`managed`], [`download`] | a PostgreSQL server that Lanemark runs, and its programs |
+//! | [`managed`] | a PostgreSQL server that Lanemark runs |
 //! | [`database`] | databases by name, and their contents |
 //! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | operations on databases |
 //! | [`secrets`] | names and messages without passwords |
@@ -30,7 +30,6 @@ pub mod contents;
 pub mod database;
 mod derived;
 pub mod device;
-pub mod download;
 mod error;
 mod free_space;
 mod histograms;

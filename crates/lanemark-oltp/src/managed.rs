@@ -1,5 +1,4 @@
-//! A PostgreSQL server that Lanemark runs in a folder, with the installed programs or with programs from another
-//! folder.
+//! A PostgreSQL server that Lanemark runs in a folder, with the installed programs.
 //!
 //! The server listens only on a socket in its folder, and accepts every user who may enter that folder. PostgreSQL
 //! refuses to run as root, so root starts the server under another account of the machine. A folder that contains other
@@ -47,15 +46,14 @@ pub struct ServerOptions {
     /// Size of the server's own buffer in MiB, which determines how many reads reach the drive.
     pub shared_buffers_mib: u64,
     pub connections_max: u32,
-    /// Whether the tables bypass the system's page cache, so that the buffer is the only cache.
+    /// Whether the tables bypass the system's page cache, so that the buffer is the only cache. Servers before version
+    /// 16 use the page cache ([`ManagedServer::page_cache`]).
     pub direct_io: bool,
-    /// Folder of the server's programs; `None` uses the installed programs.
-    pub programs: Option<PathBuf>,
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        Self { shared_buffers_mib: 128, connections_max: 100, direct_io: false, programs: None }
+        Self { shared_buffers_mib: 128, connections_max: 100, direct_io: false }
     }
 }
 
@@ -69,6 +67,8 @@ pub struct ManagedServer {
     process: Child,
     /// The file that marks the folder, which is locked while this driver owns the server.
     lock: Option<File>,
+    /// The reason why the tables use the page cache although direct I/O was requested.
+    page_cache: Option<String>,
 }
 
 /// Returns the folder of PostgreSQL's programs, from `PATH` or from the newest package.
@@ -97,16 +97,12 @@ impl ManagedServer {
     /// Starts the server in `folder`. If the folder is new or empty, the server is first created. The server ends no
     /// later than the calling thread.
     pub fn start(folder: &Path, options: &ServerOptions) -> Result<Self, OltpError> {
-        let given = options.programs.clone();
-        let programs = given.or_else(programs).ok_or(OltpError::NoPrograms)?;
+        let programs = programs().ok_or(OltpError::NoPrograms)?;
         let account = account()?;
         let version = version(&programs, account)?;
-        if options.direct_io && version < DIRECT_IO_MIN {
-            let reason = format!(
-                "PostgreSQL {version} does not support it; it was added in {DIRECT_IO_MIN}"
-            );
-            return Err(OltpError::Lacks { what: "direct I/O".to_owned(), reason });
-        }
+        let page_cache = (options.direct_io && version < DIRECT_IO_MIN).then(|| {
+            format!("PostgreSQL {version} lacks direct I/O, which version {DIRECT_IO_MIN} added")
+        });
         let lock = claim(folder, account)?;
         let folder = folder.canonicalize().map_err(|error| path_error(folder, &error))?;
         let sockets = folder.join("socket");
@@ -142,7 +138,7 @@ impl ManagedServer {
         serve.arg("-c").arg(format!("shared_buffers={}MB", options.shared_buffers_mib));
         serve.arg("-c").arg(format!("max_connections={}", options.connections_max));
         serve.args(["-c", "fsync=on", "-c", "synchronous_commit=on", "-c", "max_wal_size=4GB"]);
-        if options.direct_io {
+        if options.direct_io && page_cache.is_none() {
             serve.args(["-c", "debug_io_direct=data"]);
         }
         // Ctrl-C must reach only Lanemark, which then stops the server.
@@ -152,7 +148,8 @@ impl ManagedServer {
         let process =
             serve.spawn().map_err(|error| path_error(&programs.join("postgres"), &error))?;
         let database = name(&folder, "lanemark").parse()?;
-        let mut server = Self { folder, database, programs, account, process, lock: Some(lock) };
+        let lock = Some(lock);
+        let mut server = Self { folder, database, programs, account, process, lock, page_cache };
         server.wait()?;
         server.make_database()?;
         Ok(server)
@@ -170,6 +167,12 @@ impl ManagedServer {
         self.database.clone()
     }
 
+    /// Returns the reason why the tables use the page cache although direct I/O was requested, if they do.
+    pub fn page_cache(&self) -> Option<&str> {
+        self.page_cache.as_deref()
+    }
+
+    /// Returns the name of a database of the server.
     pub fn name(&self, database: &str) -> String {
         name(&self.folder, database)
     }

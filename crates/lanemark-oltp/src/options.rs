@@ -32,8 +32,6 @@ pub struct RunOptions {
     pub seed: u64,
     /// Source of dates.
     pub clock: TransactionDates,
-    /// Whether transactions are procedures of the server.
-    pub procedures: bool,
     /// Pause of each user, outside the database, after each transaction.
     pub pause: Duration,
 }
@@ -71,7 +69,6 @@ mod tests {
             duration: Duration::ZERO,
             seed: 1,
             clock: TransactionDates::Counted,
-            procedures: false,
             pause: Duration::ZERO,
         }
     }

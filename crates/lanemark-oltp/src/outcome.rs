@@ -181,7 +181,6 @@ pub fn workload(scale: &Scale, options: &RunOptions, data: Bytes, repeats: u32) 
         divisor: scale.divisor,
         contents_seed: scale.seed,
         think_times: options.think_times,
-        procedures: options.procedures,
         pause: time(options.pause),
     };
     let ramp = time(options.ramp);

@@ -1,17 +1,14 @@
-//! PostgreSQL, through the synchronous `postgres` crate. Each connection prepares its statements once, and sends them
-//! in batches; a load uses binary COPY.
+//! PostgreSQL, through the synchronous `postgres` crate. Each transaction is one call of a procedure; a load uses
+//! binary COPY.
 //!
 //! All tables are in the schema `lanemark_oltp`, so other contents of a database are never changed. Transactions use
 //! the server's default isolation level (read committed). A transaction that changes a row locks the row by making that
 //! change first. TLS is not supported.
 
-mod batch;
 mod counters;
 mod database;
 mod errors;
-mod message;
 mod procedures;
-mod send;
 
 use std::io::Write;
 
@@ -41,14 +38,11 @@ const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 pub(crate) struct PostgresConnection {
     client: Client,
     prepared: Vec<Option<postgres::Statement>>,
-    procedures: Option<PreparedCalls>,
+    /// The calls of the procedures, which are prepared before the first transaction.
+    calls: Option<PreparedCalls>,
     open: bool,
-    /// Whether the statements of messages are prepared.
-    batched: bool,
-    /// Number of statements of the five transactions.
-    statements: u64,
-    /// Number of messages that contained these statements.
-    messages: u64,
+    /// Number of calls of the five transactions.
+    called: u64,
 }
 
 /// Returns the server, account and database in a name.
@@ -75,28 +69,17 @@ impl PostgresConnection {
         let path = "SET search_path TO lanemark_oltp; SET client_min_messages TO warning";
         client.batch_execute(path).map_err(from_postgres)?;
         let prepared = vec![None; Statement::ALL.len()];
-        Ok(Self {
-            client,
-            prepared,
-            procedures: None,
-            open: false,
-            batched: false,
-            statements: 0,
-            messages: 0,
-        })
+        Ok(Self { client, prepared, calls: None, open: false, called: 0 })
     }
 
-    /// Makes all five transactions call procedures of the server, and creates the procedures if they do not exist.
-    fn use_procedures(mut self) -> Result<Self, OltpError> {
-        self.procedures = Some(PreparedCalls::make(&mut self.client)?);
-        Ok(self)
-    }
-
-    /// Returns the procedures if they are in use, and counts one statement and one message.
-    fn procedures(&mut self) -> Option<(&PreparedCalls, &mut Client)> {
-        let procedures = self.procedures.as_ref()?;
-        (self.statements, self.messages) = (self.statements + 1, self.messages + 1);
-        Some((procedures, &mut self.client))
+    /// Returns the prepared calls, and counts one call. Creates the procedures if they do not exist.
+    fn calls(&mut self) -> Result<(&PreparedCalls, &mut Client), OltpError> {
+        self.called += 1;
+        let calls = match self.calls.take() {
+            Some(calls) => calls,
+            None => PreparedCalls::make(&mut self.client)?,
+        };
+        Ok((self.calls.insert(calls), &mut self.client))
     }
 
     fn prepare(&mut self, statement: Statement) -> Result<postgres::Statement, OltpError> {
@@ -250,46 +233,34 @@ impl Connection for PostgresConnection {
     }
 
     fn own_counters(&mut self) -> Result<DatabaseCounters, OltpError> {
-        let counted = [
-            (DatabaseCounter::Statements, self.statements),
-            (DatabaseCounter::Messages, self.messages),
-        ];
+        let counted =
+            [(DatabaseCounter::Statements, self.called), (DatabaseCounter::Messages, self.called)];
         Ok(counted.into_iter().collect())
     }
 
     fn new_order(&mut self, input: &NewOrder) -> Result<NewOrderOutcome, OltpError> {
-        match self.procedures() {
-            Some((procedures, client)) => procedures.new_order(client, input),
-            None => batch::new_order(self, input),
-        }
+        let (calls, client) = self.calls()?;
+        calls.new_order(client, input)
     }
 
     fn payment(&mut self, input: &Payment) -> Result<i64, OltpError> {
-        match self.procedures() {
-            Some((procedures, client)) => procedures.payment(client, input),
-            None => batch::payment(self, input),
-        }
+        let (calls, client) = self.calls()?;
+        calls.payment(client, input)
     }
 
     fn order_status(&mut self, input: &OrderStatus) -> Result<usize, OltpError> {
-        match self.procedures() {
-            Some((procedures, client)) => procedures.order_status(client, input),
-            None => batch::order_status(self, input),
-        }
+        let (calls, client) = self.calls()?;
+        calls.order_status(client, input)
     }
 
     fn delivery(&mut self, input: &Delivery) -> Result<DeliveryOutcome, OltpError> {
-        match self.procedures() {
-            Some((procedures, client)) => procedures.delivery(client, input),
-            None => batch::delivery(self, input),
-        }
+        let (calls, client) = self.calls()?;
+        calls.delivery(client, input)
     }
 
     fn stock_level(&mut self, input: &StockLevel) -> Result<i64, OltpError> {
-        match self.procedures() {
-            Some((procedures, client)) => procedures.stock_level(client, input),
-            None => batch::stock_level(self, input),
-        }
+        let (calls, client) = self.calls()?;
+        calls.stock_level(client, input)
     }
 }
 

@@ -61,7 +61,7 @@ impl User {
         number: u32,
     ) -> Result<Self, OltpError> {
         Ok(Self {
-            connection: database.connect_user(options.procedures)?,
+            connection: database.connect()?,
             inputs: Inputs::new(scale, options.profile, options.seed, repeat, number),
             mix: TransactionMix::new(options.profile),
             clock: options.clock,
@@ -186,7 +186,6 @@ mod tests {
             duration: Duration::from_secs(1),
             seed: 9,
             clock: TransactionDates::Counted,
-            procedures: false,
             pause: Duration::ZERO,
         };
         for (repeat, number) in [(0, 0), (0, 3), (2, 0), (2, 3), (3, 2)] {

@@ -144,11 +144,6 @@ fn users_at_once_leave_it_consistent() {
     let settings = database.settings().unwrap();
     let isolation = settings.iter().find(|(name, _)| name.ends_with("isolation")).unwrap();
     assert_eq!(isolation.1, "READ-COMMITTED");
-    assert!(matches!(procedures(&database), Err(OltpError::Lacks { .. })));
-}
-
-fn procedures(database: &Database) -> Result<(), OltpError> {
-    database.connect_user(true).map(|_| ())
 }
 
 #[test]

@@ -46,7 +46,7 @@ mod _lanemark {
     #[pymodule_export]
     use super::study::{Study, StudyRun, load, results_folder};
     #[pymodule_export]
-    use super::sweep::{Sweep, load_sweep};
+    use super::sweep::{Sweep, SweepJournal, load_sweep};
     #[pymodule_export]
     use super::system::System;
     #[pymodule_export]

@@ -7,7 +7,7 @@ use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::bound::BLOCK;
 use lanemark_schema::workload::{Access, Operation, SECTOR};
 use lanemark_sim::Submission;
-use lanemark_sim::{DriveNamespace, HOPS, PriorContent, RequestStatus, Storage};
+use lanemark_sim::{HOPS, PriorContent, RequestStatus, Storage};
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, input, refused};
@@ -129,7 +129,7 @@ impl Simulator {
     }
 
     #[pyo3(signature = (operation, *, offset=None, offset_bytes=None, length=None, length_bytes=None, at=None,
-        at_ps=None, tag=0, thread=0, drive=0, namespace=0))]
+        at_ps=None, tag=0, thread=0, drive=0))]
     fn submit(
         &self,
         operation: &str,
@@ -142,7 +142,6 @@ impl Simulator {
         tag: u64,
         thread: u32,
         drive: u16,
-        namespace: u16,
     ) -> Result<(), Failure> {
         let found = OPERATIONS.iter().find(|(name, _)| *name == operation);
         let (_, operation) = *found.ok_or_else(|| {
@@ -178,10 +177,9 @@ impl Simulator {
             return Err(input(format!("at = {at}: the simulation is already at {now}")));
         }
         let access = Access { operation, offset, length };
-        let target = DriveNamespace { drive, namespace };
         state
             .storage
-            .submit(Submission::new(at, access).to(target).by(thread).tagged(tag))
+            .submit(Submission::new(at, access).to(drive).by(thread).tagged(tag))
             .map_err(refused)?;
         state.outstanding += 1;
         Ok(())

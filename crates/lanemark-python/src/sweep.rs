@@ -1,21 +1,21 @@
-//! Sweeps: chunks of points for callers that distribute them, and the files of complete sweeps.
+//! Sweeps: chunks of points for callers that distribute them, and the files of sweeps.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use lanemark_lab::columns::AxisKind;
 use lanemark_lab::scale::{WorkloadScale, scaled_workload};
 use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
-use lanemark_lab::sweep::table;
-use lanemark_lab::{ChunkRunner, RunLength, columns, opened, results, settings};
+use lanemark_lab::{ChunkRunner, RunLength, SweepFile, columns, opened, results, settings};
 use lanemark_report::{sweep_html, sweep_text};
-use lanemark_schema::result::Sweep as Points;
+use lanemark_schema::result::{Provenance, Sweep as Points};
 use lanemark_study::Location;
 use lanemark_study::sweep::{Axis, SweepDefinition};
 use pyo3::prelude::*;
 
 use crate::failure::Failure;
 use crate::library::Library;
-use crate::run::STYLE;
+use crate::run::{STYLE, provenance};
 use crate::table::Table;
 use crate::watch::Cancel;
 use crate::workload::{Workload, quantity};
@@ -23,10 +23,16 @@ use crate::workload::{Workload, quantity};
 /// A sweep whose names are checked and whose points are numbered.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct Sweep {
-    sweep: lanemark_study::Sweep,
+    sweep: Arc<lanemark_study::Sweep>,
     library: Py<Library>,
-    kinds: Vec<AxisKind>,
+    seed: u64,
+    /// SHA-256 of each library file that determines the sweep.
+    inputs: BTreeMap<String, String>,
 }
+
+/// The file of a sweep while it grows; `None` after it is closed.
+#[pyclass(frozen, module = "lanemark._lanemark")]
+pub(crate) struct SweepJournal(Mutex<Option<SweepFile<Arc<lanemark_study::Sweep>>>>);
 
 /// A workload name, or a workload that was already read.
 #[derive(FromPyObject)]
@@ -76,17 +82,13 @@ impl Sweep {
         let axes = axes.iter().map(axis).collect::<Result<_, _>>()?;
         let definition =
             SweepDefinition { system, workload: named, axes, settings: settings(&set)? };
-        let sweep = py.detach(move || {
-            lanemark_study::Sweep::new(
-                &opened_library,
-                definition,
-                workload,
-                seed,
-                RunLength::from_full(full),
-            )
-        })?;
-        let kinds = columns::axis_kinds(sweep.axis_values());
-        Ok(Self { sweep, library, kinds })
+        let length = RunLength::of(full);
+        let (sweep, inputs) = py.detach(move || {
+            let sweep =
+                lanemark_study::Sweep::new(&opened_library, definition, workload, seed, length);
+            (sweep, opened_library.used())
+        });
+        Ok(Self { sweep: Arc::new(sweep?), library, seed, inputs })
     }
 
     /// Reads a sweep's file: the system, the workload, the axes and the settings.
@@ -125,26 +127,62 @@ impl Sweep {
         }
     }
 
-    /// The key of a point.
-    fn point_key(&self, point: u64) -> Result<String, Failure> {
-        self.values(point).map(|_| self.sweep.key(point))
-    }
-
-    /// Runs the points from the first to the last in the calling thread; returns `None` if the run is cancelled.
+    /// Runs the points from the first to the last in the calling thread, and returns their rows in the file of the
+    /// sweep; returns `None` if the run is cancelled.
     fn run(
         &self,
         py: Python<'_>,
         first: u64,
         last: u64,
         cancel: &Bound<'_, Cancel>,
-    ) -> Result<Option<Table>, Failure> {
-        let opened_library = self.library.get().own();
-        let cancel = &cancel.get().0;
+    ) -> Result<Option<String>, Failure> {
+        let (opened_library, cancel) = (self.library.get().own(), &cancel.get().0);
         let sweep = &self.sweep;
-        let points =
-            py.detach(move || ChunkRunner::new(sweep, opened_library).run(first..=last, cancel))?;
-        let table = |points| table(&points, Some(sweep.inputs()), Some(&self.kinds));
-        points.map(|points| Table::new(table(points))).transpose()
+        let run = move || ChunkRunner::new(sweep, opened_library).run(first..=last, cancel);
+        Ok(py.detach(run)?)
+    }
+
+    /// Opens or creates the file of the sweep, and locks it against other writers.
+    fn open(&self, py: Python<'_>, path: PathBuf) -> Result<SweepJournal, Failure> {
+        let command = vec!["lanemark.Sweep.run".to_owned()];
+        let provenance =
+            Provenance { inputs: self.inputs.clone(), ..provenance(command, self.seed) };
+        let sweep = Arc::clone(&self.sweep);
+        let file = py.detach(move || SweepFile::open(&path, sweep, provenance))?;
+        Ok(SweepJournal(Mutex::new(Some(file))))
+    }
+}
+
+#[pymethods]
+impl SweepJournal {
+    /// The points without a row at the time of opening.
+    fn pending(&self) -> Vec<u64> {
+        let file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        file.as_ref().map_or_else(Vec::new, |file| file.pending().to_vec())
+    }
+
+    /// Appends rows; a row of a point that already has a row is dropped.
+    fn append(&self, py: Python<'_>, rows: &str) -> Result<(), Failure> {
+        py.detach(|| {
+            let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(file.as_mut().map_or(Ok(()), |file| file.append(rows))?)
+        })
+    }
+
+    /// Sorts the rows of a complete sweep, and closes the file.
+    fn finish(&self, py: Python<'_>) -> Result<(), Failure> {
+        py.detach(|| {
+            let file = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+            Ok(file.map_or(Ok(()), |file| file.finish().map(drop))?)
+        })
+    }
+
+    /// Closes the file. A forked process must close its copy, so that the lock ends with the process that holds it. If
+    /// another thread was writing at the time of the fork, the copy stays open.
+    fn close(&self) {
+        if let Ok(mut file) = self.0.try_lock() {
+            *file = None;
+        }
     }
 }
 
@@ -166,5 +204,5 @@ fn views(
     inputs: Option<&str>,
     html: String,
 ) -> Result<(Table, String, String), Failure> {
-    Ok((Table::new(table(points, inputs, None))?, sweep_text(points, None, &STYLE), html))
+    Ok((Table::new(columns::sweep(points, inputs))?, sweep_text(points, None, &STYLE), html))
 }

@@ -60,7 +60,7 @@
 //! | `fault` | faults and their effects on commands |
 //! | `drive` | the controller, its queues, the media |
 //! | `path` | the links between host and drive, links that several drives share, drives with two ports |
-//! | `host` | protocols, interrupt coalescing, host bus adapters and their caches |
+//! | `host` | protocols, host bus adapters and their caches |
 //! | `simulator` | the life of a request across all these rooms |
 //! | `storage` | striped and mirrored volumes, the journal |
 //! | `run` | runs of tests, replays, live systems, energy, ceilings, [`sensitivity`](mod@sensitivity) |
@@ -99,8 +99,5 @@ pub use run::progress::Progress;
 pub use run::{replay, sensitivity};
 pub use simulator::{Completion, SimError, Simulator};
 pub use spec::submission::Submission;
-pub use spec::target::{DriveNamespace, NAMESPACES_MAX, NamespaceExtent, extents};
-pub use spec::{
-    CHUNK, CheckedSystem, MEMORY, MultipathPolicy, PriorContent, SecondPort, SystemSpec, VolumeSpec,
-};
+pub use spec::{CHUNK, CheckedSystem, MEMORY, PriorContent, SecondPort, SystemSpec, VolumeSpec};
 pub use storage::Storage;

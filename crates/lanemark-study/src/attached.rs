@@ -67,9 +67,8 @@ impl AttachedDrive {
                     format!("port `{one}` of {platform} is taken twice, by both ports of {drive}");
                 return Err(fail(message));
             }
-            Some((one, other)) if drive.second.is_none() => {
-                let drive = &drive.name;
-                let platform = &platform.name;
+            Some((one, other)) if !drive.has_two_ports => {
+                let (drive, platform) = (&drive.name, &platform.name);
                 let message = format!(
                     "{drive} has one port and cannot be in `{one}` and `{other}` of {platform}"
                 );
@@ -121,7 +120,7 @@ impl AttachedDrive {
     pub(crate) fn used_ports(&self) -> Vec<UsedPort> {
         let used_port = |place: &OccupiedPort| UsedPort {
             port: place.port.name.clone(),
-            drive: self.drive.label(),
+            drive: self.drive.name.clone(),
             link: place.plugged.link.clone(),
             own: place.plugged.own.clone(),
         };
@@ -236,17 +235,13 @@ pub(crate) fn join(
         others.chain(port_paths.iter().filter_map(|(_, second)| *second)).max().unwrap_or(0);
     port_paths[0].0 = trunk;
     let attachment = |(one, (shared, second)): (&AttachedDrive, (usize, Option<usize>))| {
-        let second = one.second.as_ref().zip(second).zip(one.drive.second);
+        let second = one.second.as_ref().zip(second).filter(|_| one.drive.has_two_ports);
         AttachmentSpec {
             protocol: one.first.plugged.protocol.clone(),
             port_path: one.port_path(&one.first, shared),
-            second: second.map(|((place, shared), policy)| SecondPort {
-                port_path: one.port_path(place, shared),
-                multipath: policy.multipath,
-                path_timeout: policy.path_timeout,
-            }),
+            second: second
+                .map(|(place, shared)| SecondPort { port_path: one.port_path(place, shared) }),
             drive: one.drive.spec.clone(),
-            namespaces: one.drive.namespaces.clone(),
         }
     };
     let faults = attached.iter().zip(&port_paths).zip(0..);

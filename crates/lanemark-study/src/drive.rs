@@ -1,12 +1,9 @@
 //! `library/drives/*.toml`: a solid-state drive, a hard disk, or a cloud volume.
 
 use lanemark_schema::units::{BitsPerSecond, Bytes, Duration};
-use lanemark_schema::workload::fault::{COMMAND_TIMEOUT, ReadRetries, TrainedRate};
-use lanemark_sim::link::{
-    FRAME_FIFO_MIN, PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
-};
-use lanemark_sim::spec::{DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, SLOT, WriteCacheMode};
-use lanemark_sim::{MultipathPolicy, NAMESPACES_MAX, NamespaceExtent, extents};
+use lanemark_schema::workload::fault::{ReadRetries, TrainedRate};
+use lanemark_sim::link::{PcieGeneration, SasRate, SataCommands, SataRate};
+use lanemark_sim::spec::{DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, WriteCacheMode};
 
 use crate::cloud::{self, CloudVolume};
 use crate::disk;
@@ -33,29 +30,16 @@ pub struct Drive {
     pub plug: Connector,
     /// The command set of the drive. Some SATA drives do not have a command queue.
     pub commands: SataCommands,
-    /// The second port, if the drive has two.
-    pub second: Option<SecondPortSettings>,
-    /// The size of the drive's SATA FIFO, if it is smaller than a frame.
-    pub frame_fifo: Option<Bytes>,
+    /// Whether the drive has two ports.
+    pub has_two_ports: bool,
     /// The maximum payload of a PCIe packet, if the drive limits it.
     pub payload_max: Option<Bytes>,
     /// The maximum length of a command, if the drive limits it.
     pub transfer_max: Option<Bytes>,
-    /// The size of each namespace; empty if one namespace has the whole capacity.
-    pub namespaces: Vec<Bytes>,
     /// The reads that must be repeated.
     pub retries: Option<ReadRetries>,
     /// The model of the drive.
     pub spec: DriveSpec,
-}
-
-/// The host settings for a drive with two ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SecondPortSettings {
-    /// Distribution of commands over the two ports.
-    pub multipath: MultipathPolicy,
-    /// Time for which the host waits for a completion over a path that has failed.
-    pub path_timeout: Duration,
 }
 
 /// The kind of drive that a file describes.
@@ -165,16 +149,6 @@ impl std::fmt::Display for Connector {
 }
 
 impl Drive {
-    /// Returns the display name, and the sizes of the namespaces if there are several.
-    pub fn label(&self) -> String {
-        let lengths: Vec<String> = self.namespaces.iter().map(Bytes::to_string).collect();
-        match lengths.as_slice() {
-            [] => self.name.clone(),
-            [one] => format!("{}, a namespace of {one}", self.name),
-            [..] => format!("{}, namespaces of {}", self.name, lengths.join(" and ")),
-        }
-    }
-
     /// Reads a drive file.
     ///
     /// # Errors
@@ -201,10 +175,6 @@ impl Drive {
         let name = drive.text("name")?;
         let capacity = drive.quantity("capacity")?;
         let port = root.part(|| PortTable::read(&drive))?;
-        let namespaces = match &port {
-            Some(port) => namespaces(&drive, port.protocol, capacity)?,
-            None => Vec::new(),
-        };
         if port.is_some() {
             drive.finish()?;
         }
@@ -226,29 +196,17 @@ impl Drive {
             DriveKind::SolidState | DriveKind::Disk => parts(root, kind, capacity)?,
         };
         root.finish()?;
-        let Some(PortTable { protocol, plug, commands, second, frame_fifo, payload_max }) = port
-        else {
+        let Some(PortTable { protocol, plug, commands, has_two_ports, payload_max }) = port else {
             return Err(root.error("drive", "the drive does not have a port"));
         };
-        if let Some(size) = frame_fifo
-            && spec.data_path_read.or(spec.data_path_write).is_none()
-        {
-            let message = format!("frame_fifo = {size}: the rates of [data_path] are missing");
-            return Err(drive
-                .table("port")?
-                .error("frame_fifo", message)
-                .hint("state the rates at which the drive fills and empties the FIFO"));
-        }
         Ok(Self {
             name,
             protocol,
             plug,
             commands,
-            second,
-            frame_fifo,
+            has_two_ports,
             payload_max,
             transfer_max,
-            namespaces,
             retries,
             spec,
         })
@@ -309,8 +267,7 @@ struct PortTable {
     protocol: ProtocolKind,
     plug: Connector,
     commands: SataCommands,
-    second: Option<SecondPortSettings>,
-    frame_fifo: Option<Bytes>,
+    has_two_ports: bool,
     payload_max: Option<Bytes>,
 }
 
@@ -345,126 +302,38 @@ impl PortTable {
             return Err(port.error("protocol", message));
         };
         let commands = commands(&port, plug)?;
-        let frame_fifo = frame_fifo(&port, plug)?;
-        let second = second(&port, plug)?;
+        let has_two_ports = has_two_ports(&port, plug)?;
         port.finish()?;
-        Ok(Self { protocol, plug, commands, second, frame_fifo, payload_max })
+        Ok(Self { protocol, plug, commands, has_two_ports, payload_max })
     }
 }
 
-/// Reads `namespaces = ["256 GB", "100 GB"]` of a drive. The default is one namespace with the whole capacity.
-fn namespaces(
-    drive: &Section<'_>,
-    protocol: ProtocolKind,
-    capacity: Bytes,
-) -> Result<Vec<Bytes>, StudyError> {
-    let key = "namespaces";
-    if !drive.has(key) {
-        return Ok(Vec::new());
-    }
-    if protocol != ProtocolKind::Nvme {
-        let message =
-            format!("`{key}`: {} does not have namespaces; only NVMe has them", protocol.name());
-        return Err(drive
-            .error(key, message)
-            .hint("omit it; the drive then has one namespace with the whole capacity"));
-    }
-    let texts = drive.texts(key)?;
-    if texts.is_empty() || texts.len() > NAMESPACES_MAX {
-        let message = format!("{} namespaces: must be from 1 to {NAMESPACES_MAX}", texts.len());
-        return Err(drive.error(key, message));
-    }
-    let mut lengths: Vec<Bytes> = Vec::new();
-    for text in texts {
-        let length: Bytes =
-            text.parse().map_err(|error| drive.error(key, format!("{key}: {text}: {error}")))?;
-        let sectors = length.get().is_multiple_of(SECTOR.get());
-        if !sectors || length == Bytes::ZERO || length > capacity {
-            let bound = format!("must be a multiple of {SECTOR} up to the capacity of {capacity}");
-            return Err(drive.error(key, format!("{key}: {text}: {bound}")));
-        }
-        lengths.push(length);
-    }
-    let end = extents(&lengths, capacity).last().map_or(Bytes::ZERO, NamespaceExtent::end);
-    if end > capacity {
-        let message = format!("{key} require a total of {end}: must not exceed {capacity}");
-        let hint = format!("make one shorter; each begins at a multiple of {SLOT}");
-        return Err(drive.error(key, message).hint(hint));
-    }
-    Ok(lengths)
-}
-
-/// Reads `commands = "queued" | "unqueued" | "pio"` of a drive's port. For PIO, also reads `pio_block`, the amount of
-/// data per DRQ block: one sector with READ and WRITE SECTORS, and up to 8 KiB with MULTIPLE.
+/// Reads `commands = "queued" | "unqueued" | "pio"` of a drive's port.
 fn commands(port: &Section<'_>, plug: Connector) -> Result<SataCommands, StudyError> {
-    const PIO: SataCommands = SataCommands::Pio { block: SECTOR };
-    let choices =
-        [("queued", SataCommands::Queued), ("unqueued", SataCommands::Unqueued), ("pio", PIO)];
-    let commands = if port.has("commands") {
-        port.choice("commands", &choices)?
-    } else {
-        SataCommands::Queued
-    };
-    if commands == PIO && !matches!(plug, Connector::Sata(_)) {
+    let choices = [
+        ("queued", SataCommands::Queued),
+        ("unqueued", SataCommands::Unqueued),
+        ("pio", SataCommands::Pio),
+    ];
+    let commands = port.setting("commands", &choices)?.unwrap_or(SataCommands::Queued);
+    if commands == SataCommands::Pio && !matches!(plug, Connector::Sata(_)) {
         return Err(
             port.error("commands", format!("PIO is a mode of SATA and does not run over {plug}"))
         );
     }
-    let Some(block) = port.optional_quantity::<Bytes>("pio_block")? else { return Ok(commands) };
-    if commands != PIO {
-        let message = format!("pio_block = {block}: the drive's commands are not PIO");
-        return Err(port.error("pio_block", message).hint("add `commands = \"pio\"`"));
-    }
-    if !block.get().is_power_of_two() || !(SECTOR..=PIO_BLOCK_MAX).contains(&block) {
-        let bound = format!("a power of two from {SECTOR} to {PIO_BLOCK_MAX}");
-        return Err(port.error("pio_block", format!("pio_block = {block}: must be {bound}")));
-    }
-    Ok(SataCommands::Pio { block })
+    Ok(commands)
 }
 
-/// Reads `ports = 2` of a drive's port, with `multipath` and `path_timeout`.
-fn second(port: &Section<'_>, plug: Connector) -> Result<Option<SecondPortSettings>, StudyError> {
-    let ports = port.optional_integer("ports", 1, 2)?.unwrap_or(1);
-    let bound = "\"round-robin\" or \"failover\"";
-    let multipath = port.optional_parsed("multipath", bound, |text| match text {
-        "round-robin" => Some(MultipathPolicy::RoundRobin),
-        "failover" => Some(MultipathPolicy::Failover),
-        _ => None,
-    })?;
-    let path_timeout: Option<Duration> = port.optional_quantity("path_timeout")?;
-    if ports == 1 {
-        for key in ["multipath", "path_timeout"] {
-            if port.has(key) {
-                let message = format!("`{key}` does not affect a drive with one port");
-                return Err(port.error(key, message).hint("add `ports = 2`"));
-            }
-        }
-        return Ok(None);
-    }
-    if !plug.is_wide() {
+/// Reads `ports` of a drive's port, and returns whether the drive has two ports.
+fn has_two_ports(port: &Section<'_>, plug: Connector) -> Result<bool, StudyError> {
+    let has_two = port.optional_integer("ports", 1, 2)? == Some(2);
+    if has_two && !plug.is_wide() {
         let message = format!("ports = 2: {plug} cannot be split in two");
         return Err(port
             .error("ports", message)
             .hint("a drive with two ports has PCIe lanes or SAS phys for both"));
     }
-    Ok(Some(SecondPortSettings {
-        multipath: multipath.unwrap_or_default(),
-        path_timeout: path_timeout.unwrap_or(COMMAND_TIMEOUT),
-    }))
-}
-
-/// Reads `frame_fifo` of a drive's port. The default is a whole frame, which does not limit transfers.
-fn frame_fifo(port: &Section<'_>, plug: Connector) -> Result<Option<Bytes>, StudyError> {
-    let key = "frame_fifo";
-    let Some(size) = port.optional_quantity::<Bytes>(key)? else { return Ok(None) };
-    if !matches!(plug, Connector::Sata(_)) {
-        return Err(port.error(key, format!("{key} = {size}: frames over {plug} are never paused")));
-    }
-    if !size.get().is_multiple_of(4) || !(FRAME_FIFO_MIN..=PIO_BLOCK_MAX).contains(&size) {
-        let bound = format!("a multiple of 4 B from {FRAME_FIFO_MIN} to {PIO_BLOCK_MAX}");
-        return Err(port.error(key, format!("{key} = {size}: must be {bound}")));
-    }
-    Ok(Some(size))
+    Ok(has_two)
 }
 
 /// Reads `sata = "6 Gb/s"`, `pcie = { generation, lanes }` or `sas = { rate, phys }` of a platform's port.

@@ -65,9 +65,8 @@ impl fmt::Display for Location {
 pub(crate) fn simulation_hint(error: SimError) -> &'static str {
     match error {
         SimError::OutOfRange { .. } => "use a smaller span or offset, or a larger drive",
-        SimError::OutOfNamespace { .. } => "use a smaller span or offset, or a larger namespace",
         SimError::OutOfVolume { .. } => "use a smaller span or offset, or larger drives",
-        SimError::NoTarget { .. } => "address a drive and namespace of the system",
+        SimError::NoTarget { .. } => "address a drive of the system",
         SimError::NeverEnds | SimError::Cancelled => {
             "use a smaller volume or time, or a faster drive: a test ends after its volume or time"
         }

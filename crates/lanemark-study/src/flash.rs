@@ -3,8 +3,8 @@
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::fault::ReadRetries;
 use lanemark_sim::spec::{
-    CollectionPolicy, DieSpec, DriveCondition, FlashSpec, MapSpec, PageTimes, PseudoSlcSpec,
-    SuspendSpec, Technology, TranslationSpec,
+    DieSpec, DriveCondition, FlashSpec, MapSpec, PageTimes, PseudoSlcSpec, SuspendSpec, Technology,
+    TranslationSpec,
 };
 
 use crate::document::Section;
@@ -159,7 +159,6 @@ fn flag(section: &Section<'_>, key: &str) -> Result<bool, StudyError> {
 }
 
 fn die(section: &Section<'_>) -> Result<DieSpec, StudyError> {
-    let usual = DieSpec::default();
     let enter: Option<Duration> = section.optional_quantity("suspend")?;
     let resume: Option<Duration> = section.optional_quantity("resume")?;
     if enter.is_none() && resume.is_some() {
@@ -169,9 +168,6 @@ fn die(section: &Section<'_>) -> Result<DieSpec, StudyError> {
         independent_planes: flag(section, "independent_planes")?,
         cache_read: flag(section, "cache_read")?,
         cache_program: flag(section, "cache_program")?,
-        reads_first: section
-            .optional_integer("reads_first", 0, 1_000_000)?
-            .map_or(usual.reads_first, |count| count as u32),
         suspend: enter.map(|enter| SuspendSpec { enter, resume: resume.unwrap_or(Duration::ZERO) }),
     };
     section.finish()?;
@@ -204,37 +200,8 @@ fn pseudo_slc(section: &Section<'_>) -> Result<Option<PseudoSlcSpec>, StudyError
 
 fn translation(section: &Section<'_>) -> Result<TranslationSpec, StudyError> {
     let usual = TranslationSpec::default();
-    let policies = [
-        ("greedy", CollectionPolicy::Greedy),
-        ("cost-benefit", CollectionPolicy::CostBenefit),
-        ("windowed", CollectionPolicy::Windowed(0)),
-    ];
-    let mut policy = section.setting("policy", &policies)?.unwrap_or(usual.policy);
-    match (policy, section.optional_integer("window", 1, 1 << 24)?) {
-        (CollectionPolicy::Windowed(_), Some(window)) => {
-            policy = CollectionPolicy::Windowed(window as u32);
-        }
-        (CollectionPolicy::Windowed(_), None) => {
-            let message = "policy = \"windowed\" needs `window`, in superblocks";
-            return Err(section.error("policy", message));
-        }
-        (_, Some(_)) => {
-            let message = "`window` is for policy = \"windowed\"";
-            return Err(section.error("window", message));
-        }
-        _ => {}
-    }
-    let count = |key, low, usual: u32| {
-        let given = section.optional_integer(key, low, 1 << 20)?;
-        Ok::<u32, StudyError>(given.map_or(usual, |count| count as u32))
-    };
     let spec = TranslationSpec {
-        policy,
-        erased_min: count("erased_min", 2, usual.erased_min)?,
-        erased_idle: count("erased_idle", 0, usual.erased_idle)?,
         idle_after: section.optional_quantity("idle_after")?.unwrap_or(usual.idle_after),
-        hot_stream: flag(section, "hot_stream")?,
-        wear_gap: section.optional_integer("wear_gap", 1, 1 << 20)?.map(|gap| gap as u32),
         map: match section.optional_quantity("map_cached")? {
             Some(cached) => {
                 let in_host = section.optional_quantity("map_in_host")?.unwrap_or_default();
@@ -245,9 +212,6 @@ fn translation(section: &Section<'_>) -> Result<TranslationSpec, StudyError> {
         pseudo_slc: None,
         compression: share(section, "compresses_to")?.unwrap_or(usual.compression),
         beside_collection: share_above_nought(section, "beside_collection")?,
-        refresh_reads: section
-            .optional_integer("refresh_reads", 1, 1_000_000_000)?
-            .map(|reads| reads as u32),
     };
     section.finish()?;
     Ok(spec)

@@ -4,10 +4,9 @@ use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
 use lanemark_sim::link::{LinkModel, LinkSpec, Pcie, PcieSetup};
 use lanemark_sim::spec::{
-    ADAPTER_CACHE_DEPTH_MAX, ADAPTER_CACHE_GATHER_MAX, ADAPTER_CACHE_MAX, AGGREGATION_TIME_MAX,
-    AdapterCacheSpec, AdapterSpec, ArbitrationSpec, BURST_MAX, CROWDED_MAX, ClassWeights,
-    CoalescingSpec, CpuSpec, DataWorkSpec, HostPower, JournalSpec, OverloadCost, ProtocolKind,
-    ProtocolSpec, QueueClass, SLOT, THRESHOLD_MAX, WEIGHT_MAX,
+    ADAPTER_CACHE_DEPTH_MAX, ADAPTER_CACHE_GATHER_MAX, ADAPTER_CACHE_MAX, AdapterCacheSpec,
+    AdapterSpec, CROWDED_MAX, CpuSpec, DataWorkSpec, HostPower, JournalSpec, OverloadCost,
+    ProtocolKind, ProtocolSpec, SLOT,
 };
 
 use crate::document::{Context, Document, Section};
@@ -178,8 +177,6 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
             transfer_max,
             memory_read: Duration::ZERO,
             interrupt_time: Duration::ZERO,
-            arbitration: ArbitrationSpec::default(),
-            coalescing: CoalescingSpec::default(),
             adapter: None,
         },
         ProtocolKind::Ahci
@@ -198,11 +195,6 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
                 ProtocolKind::BulkOnly => (1, 1),
                 ProtocolKind::Ahci | ProtocolKind::AtaDma => (1, AHCI_DEPTH),
             };
-            let (choice, coalesced) = if kind == ProtocolKind::Nvme {
-                (arbitration(section, queues)?, coalescing(section)?)
-            } else {
-                Default::default()
-            };
             ProtocolSpec {
                 kind,
                 queues,
@@ -213,64 +205,12 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
                 transfer_max,
                 memory_read: section.quantity("memory_read")?,
                 interrupt_time: section.optional_quantity("interrupt_time")?.unwrap_or_default(),
-                arbitration: choice,
-                coalescing: coalesced,
                 adapter: adapter(section, kind, transfer_max)?,
             }
         }
     };
     section.finish()?;
     Ok(spec)
-}
-
-/// Reads how a drive arbitrates between `queues` queues: `arbitration`, `arbitration_burst` and, for weighted round
-/// robin, `weights` and `classes`.
-fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, StudyError> {
-    const CLASSES: [(&str, QueueClass); 4] = [
-        ("urgent", QueueClass::Urgent),
-        ("high", QueueClass::High),
-        ("medium", QueueClass::Medium),
-        ("low", QueueClass::Low),
-    ];
-    let weighted = section.has("arbitration")
-        && section.choice("arbitration", &[("round-robin", false), ("weighted", true)])?;
-    let bound = format!("a whole number from 1 to {BURST_MAX} or \"unlimited\"");
-    let burst = section.optional_parsed("arbitration_burst", &bound, |text| match text {
-        "unlimited" => Some(None),
-        number => number.parse().ok().filter(|burst| (1..=BURST_MAX).contains(burst)).map(Some),
-    })?;
-    let weights = if weighted {
-        let weights = section.table("weights")?;
-        let weight = |key| Ok(weights.integer(key, 1, WEIGHT_MAX.into())? as u32);
-        let weight = (weight("high")?, weight("medium")?, weight("low")?);
-        weights.finish()?;
-        Some(ClassWeights { high: weight.0, medium: weight.1, low: weight.2 })
-    } else {
-        None
-    };
-    for key in ["weights", "classes"] {
-        if section.has(key) && !weighted {
-            return Err(section
-                .error(key, format!("`{key}` does not affect round robin"))
-                .hint("add `arbitration = \"weighted\"`"));
-        }
-    }
-    let mut queue_classes = Vec::new();
-    for name in section.texts("classes")? {
-        let Some((_, class)) = CLASSES.iter().find(|(known, _)| *known == name) else {
-            let known = CLASSES.iter().map(|(known, _)| *known);
-            return Err(StudyError::unknown(section.location_of("classes"), "class", &name, known));
-        };
-        queue_classes.push(*class);
-    }
-    if queue_classes.len() > queues as usize {
-        let message = format!("{} classes: must not exceed one per queue", queue_classes.len());
-        return Err(section
-            .error("classes", message)
-            .hint(format!("there are {queues} queues; those without a class are medium")));
-    }
-    let burst = burst.unwrap_or(ArbitrationSpec::default().burst);
-    Ok(ArbitrationSpec { weights, burst, queue_classes })
 }
 
 /// Reads the `adapter` of `[sas]`, whose maximum command size is `transfer_max`: `command_time`, `cache`, and, for an
@@ -329,20 +269,6 @@ fn adapter_cache(table: &Section<'_>, transfer_max: Bytes) -> Result<AdapterCach
     let depth = table.integer("depth", 1, ADAPTER_CACHE_DEPTH_MAX.into())? as u32;
     table.finish()?;
     Ok(AdapterCacheSpec { size, gather, depth })
-}
-
-/// Reads `coalescing_threshold` and `coalescing_time`, which must be present together.
-fn coalescing(section: &Section<'_>) -> Result<CoalescingSpec, StudyError> {
-    if !section.has("coalescing_threshold") && !section.has("coalescing_time") {
-        return Ok(CoalescingSpec::default());
-    }
-    let threshold = section.integer("coalescing_threshold", 1, THRESHOLD_MAX.into())? as u32;
-    let time: Duration = section.quantity("coalescing_time")?;
-    if time > AGGREGATION_TIME_MAX {
-        let message = format!("coalescing_time = {time}: must not exceed {AGGREGATION_TIME_MAX}");
-        return Err(section.error("coalescing_time", message));
-    }
-    Ok(CoalescingSpec { threshold, time })
 }
 
 /// Reads a link between the processor and the ports.

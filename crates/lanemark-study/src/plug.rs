@@ -3,7 +3,7 @@
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::fault::TrainedRate;
-use lanemark_sim::link::{LinkModel, LinkSpec, Pcie, Sas, Sata, SataCommands, SataRate};
+use lanemark_sim::link::{LinkModel, LinkSpec, Pcie, Sas, Sata, SataCommands};
 use lanemark_sim::spec::{ProtocolKind, ProtocolSpec};
 
 use crate::drive::{Connector, Drive};
@@ -114,12 +114,12 @@ fn train(
     match (drive.plug, port.plug) {
         (Connector::Sata(own), Connector::Sata(other)) => {
             let rate = own.min(other);
-            Ok((Connector::Sata(rate), LinkModel::Sata(sata(drive, rate, commands))))
+            Ok((Connector::Sata(rate), LinkModel::Sata(Sata::new(rate, commands))))
         }
         (Connector::Sata(own), Connector::Sas(other, _)) => {
             // A SAS phy uses SATA's rate for a SATA drive, in connections of a different kind.
             let connection = Sas::new(other, 1).stp_connection_time();
-            let sata = sata(drive, own, commands).over_stp(connection);
+            let sata = Sata::new(own, commands).over_stp(connection);
             Ok((Connector::Sata(own), LinkModel::Sata(sata)))
         }
         (Connector::Sas(own, own_phys), Connector::Sas(other, phys)) => {
@@ -141,14 +141,6 @@ fn train(
             Err(misfit_error(drive, platform, port, named_at, own, other))
         }
     }
-}
-
-/// Returns the model of a SATA drive's link, including the delays of its FIFO.
-fn sata(drive: &Drive, rate: SataRate, commands: SataCommands) -> Sata {
-    let model = Sata::new(rate, commands);
-    let read = drive.spec.data_path_read;
-    let write = drive.spec.data_path_write;
-    drive.frame_fifo.map_or(model, |fifo| model.with_fifo(fifo, read, write))
 }
 
 fn misfit_error(

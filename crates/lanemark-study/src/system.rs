@@ -494,7 +494,7 @@ impl System {
         let capacity = self.spec.volume_capacity().unwrap_or(drive_capacity);
         let held = match &attachment.drive.media {
             MediaSpec::Flash(flash) => match flash.condition {
-                DriveCondition::Fresh => attachment.written_extent(content.written),
+                DriveCondition::Fresh => content.written,
                 DriveCondition::Purged => Bytes::ZERO,
                 DriveCondition::Sequential | DriveCondition::Random => {
                     Bytes((capacity.get() as f64 * flash.filled.get()).round() as u64)
@@ -540,7 +540,7 @@ fn describe(
         |of: fn(&AttachedDrive) -> String| attached.iter().map(of).collect::<Vec<_>>().join(" + ");
     SimulatedTarget {
         system: name.to_owned(),
-        drive: joined(|one| one.drive.label()),
+        drive: joined(|one| one.drive.name.clone()),
         platform: platform.name.clone(),
         port: joined(AttachedDrive::port),
         values_sourced: count(|origin| matches!(origin, Origin::Sourced(_))),

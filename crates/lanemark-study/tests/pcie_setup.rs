@@ -7,7 +7,7 @@ use lanemark_schema::workload::Test;
 use lanemark_sim::{ceilings, run_test};
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, workload};
-use lanemark_testbed::systems::{NVME, SATA};
+use lanemark_testbed::systems::NVME;
 
 /// Returns the system in which `settings` replace library values.
 fn assemble(name: &str, settings: &[(&str, &str)]) -> System {
@@ -52,46 +52,7 @@ fn meets(seen: f64, formula: f64) {
 }
 
 #[test]
-fn few_tags_limit_a_drive_to_their_round_trips() {
-    let settings =
-        [("platform.port.pcie-slot.tags", "4"), ("platform.port.pcie-slot.round_trip", "10 us")];
-    let system = assemble(NVME, &settings);
-    let (seen, ceiling) = carried(&system, &sequential(false), "PCIe 3.0 x4");
-    meets(seen, 204.8);
-    meets(ceiling, 204.8);
-    let free = assemble(NVME, &[]);
-    let reading = sequential(true);
-    assert_eq!(carried(&system, &reading, "PCIe 3.0 x4"), carried(&free, &reading, "PCIe 3.0 x4"));
-}
-
-#[test]
-fn few_credits_limit_an_uplink_to_their_round_trips() {
-    let settings =
-        [("platform.link.dmi.posted_credits", "1 KiB"), ("platform.link.dmi.round_trip", "5 us")];
-    let system = assemble(SATA, &settings);
-    let (seen, ceiling) = carried(&system, &sequential(true), "DMI 3.0");
-    meets(seen, 204.8);
-    meets(ceiling, 204.8);
-    let free = assemble(SATA, &[]);
-    let writing = sequential(false);
-    assert_eq!(carried(&system, &writing, "DMI 3.0"), carried(&free, &writing, "DMI 3.0"));
-}
-
-#[test]
-fn a_round_trip_that_is_not_given_comes_from_the_latency_of_the_link() {
-    // The time is the round trip, plus 200 ns at the host.
-    let slot = [("platform.port.pcie-slot.tags", "1"), ("platform.port.pcie-slot.latency", "1 us")];
-    let (seen, ceiling) = carried(&assemble(NVME, &slot), &sequential(false), "PCIe 3.0 x4");
-    meets(seen, 512.0 / 2.2);
-    meets(ceiling, 512.0 / 2.2);
-    let uplink = [("platform.link.dmi.posted_credits", "128 B")];
-    let (seen, ceiling) = carried(&assemble(SATA, &uplink), &sequential(true), "DMI 3.0");
-    meets(seen, 128.0 / 0.5);
-    meets(ceiling, 128.0 / 0.5);
-}
-
-#[test]
-fn a_completer_with_cache_lines_slows_only_written_data() {
+fn a_completer_that_sends_cache_lines_narrows_the_way_of_written_data_alone() {
     let system = assemble(NVME, &[("platform.port.pcie-slot.completion_payload", "64 B")]);
     let free = assemble(NVME, &[]);
     let ceiling = |system, read| carried(system, &sequential(read), "PCIe 3.0 x4").1;

@@ -1,11 +1,8 @@
-//! Ports of drives in files: commands, FIFOs, namespaces and second ports.
+//! Ports of drives in files: commands, payloads and second ports.
 
 use std::fs;
 
 use lanemark_schema::result::Provenance;
-use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
-use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
-use lanemark_sim::MultipathPolicy;
 use lanemark_sim::link::{LinkModel, Sata, SataCommands, SataRate};
 use lanemark_sim::spec::PortPathSpec;
 use lanemark_study::system::SystemName;
@@ -19,57 +16,18 @@ use spoilt::{Spoilt, system_says};
 fn pio_is_read_as_written_and_only_for_sata() {
     let port = |keys: &str| format!("protocol = \"ahci\", {keys}, sata");
     let from = "protocol = \"ahci\", sata";
-    for (keys, block) in [("", 512), (", pio_block = \"4 KiB\"", 4096)] {
-        let spoilt = Spoilt::new(DRIVE, from, &port(&format!("commands = \"pio\"{keys}")));
-        let spec = spoilt.system(SATA).unwrap().spec;
-        assert_eq!(spec.attachments[0].protocol.queue_depth, 1);
-        let commands = SataCommands::Pio { block: Bytes(block) };
-        assert_eq!(
-            spec.attachments[0].port_path.links[1].model,
-            LinkModel::Sata(Sata::new(SataRate::Gen3, commands))
-        );
-    }
+    let spoilt = Spoilt::new(DRIVE, from, &port("commands = \"pio\""));
+    let spec = spoilt.system(SATA).unwrap().spec;
+    assert_eq!(spec.attachments[0].protocol.queue_depth, 1);
+    assert_eq!(
+        spec.attachments[0].port_path.links[1].model,
+        LinkModel::Sata(Sata::new(SataRate::Gen3, SataCommands::Pio))
+    );
     let says = |keys: &str, expected: &str| system_says(SATA, DRIVE, from, &port(keys), expected);
     says("commands = \"poi\"", "unknown commands `poi` | did you mean `pio`?");
-    let expected = "pio_block = 4 KiB: the drive's commands are not PIO | add `commands = \"pio\"`";
-    says("pio_block = \"4 KiB\"", expected);
-    for size in ["256 B", "1536 B", "16 KiB"] {
-        let keys = format!("commands = \"pio\", pio_block = \"{size}\"");
-        says(&keys, "must be a power of two from 512 B to 8 KiB");
-    }
-    says("commands = \"pio\", pio_block = 1", "pio_block = 1: `1` lacks a unit");
     let nvme = "library/drives/samsung-950-pro-512gb.toml";
     let to = "protocol = \"nvme\", commands = \"pio\",";
     let expected = "PIO is a mode of SATA and does not run over PCIe 3.0 x4";
-    system_says(NVME, nvme, "protocol = \"nvme\",", to, expected);
-}
-
-#[test]
-fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
-    let from = "protocol = \"ahci\", sata";
-    let port = |fifo: &str| format!("protocol = \"ahci\", frame_fifo = {fifo}, sata");
-    let unlimited = "library/drives/unlimited-sata.toml";
-    let system = "unlimited-sata@workstation-z170:sata";
-    let spoilt = Spoilt::new(unlimited, from, &port("\"2 KiB\""));
-    let expected = "frame_fifo = 2 KiB: the rates of [data_path] are missing | state the rates";
-    let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
-    assert!(seen.contains(expected), "{seen}");
-    let path = spoilt.path(unlimited);
-    let text = fs::read_to_string(&path).unwrap() + "\n[data_path]\nread = \"200 MB/s\"\n";
-    fs::write(path, text).unwrap();
-    let plain = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let held = plain.with_fifo(Bytes::kibi(2), Some(BytesPerSecond(200_000_000)), None);
-    assert_eq!(
-        spoilt.system(system).unwrap().spec.attachments[0].port_path.links[1].model,
-        LinkModel::Sata(held)
-    );
-    let says = |fifo: &str, expected: &str| system_says(SATA, DRIVE, from, &port(fifo), expected);
-    says("\"64 B\"", "frame_fifo = 64 B: must be a multiple of 4 B from 128 B to 8 KiB");
-    says("\"16 KiB\"", "must be a multiple of 4 B from 128 B to 8 KiB");
-    says("2048", "frame_fifo = 2048: `2048` lacks a unit");
-    let nvme = "library/drives/samsung-950-pro-512gb.toml";
-    let to = "protocol = \"nvme\", frame_fifo = \"2 KiB\",";
-    let expected = "frame_fifo = 2 KiB: frames over PCIe 3.0 x4 are never paused";
     system_says(NVME, nvme, "protocol = \"nvme\",", to, expected);
 }
 
@@ -103,47 +61,6 @@ fn a_payload_of_a_drive_is_a_power_of_two_and_a_port_has_its_own_key() {
     );
 }
 
-#[test]
-fn namespaces_are_read_as_written_and_only_for_nvme() {
-    let from = "kind     = \"ssd\"";
-    let to = |value: &str| format!("{from}\nnamespaces = {value}");
-    let spoilt = Spoilt::new(NVME_DRIVE, from, &to("[\"256 GB\", \"100 GB\"]"));
-    let system = spoilt.system(NVME).unwrap();
-    assert_eq!(
-        system.spec.attachments[0].namespaces,
-        [Bytes(256_000_000_000), Bytes(100_000_000_000)]
-    );
-    assert_eq!(system.spec.targets().len(), 2);
-    let label = "Samsung SSD 950 PRO 512GB, namespaces of 256 GB and 100 GB";
-    assert_eq!(system.target.drive, label);
-    let says =
-        |value: &str, expected: &str| system_says(NVME, NVME_DRIVE, from, &to(value), expected);
-    let expected =
-        "namespaces require a total of 612 GB: must not exceed 512 GB | make one shorter";
-    says("[\"512 GB\", \"100 GB\"]", expected);
-    says("[]", "0 namespaces: must be from 1 to 128");
-    says("[\"100\"]", "namespaces: 100: `100` lacks a unit");
-    says("[\"0 B\"]", "namespaces: 0 B: must be a multiple of 512 B up to the capacity of 512 GB");
-    says("[\"1000 B\"]", "namespaces: 1000 B: must be a multiple of 512 B");
-    says("[\"2 TB\"]", "namespaces: 2 TB: must be a multiple of 512 B up to");
-    says("[100]", "`namespaces` must be a list of strings");
-    says("\"100 GB\"", "`namespaces` must be a list of strings");
-    let expected = "`namespaces`: AHCI does not have namespaces; only NVMe has them | omit it";
-    system_says(SATA, DRIVE, from, &to("[\"256 GB\"]"), expected);
-}
-
-#[test]
-fn a_test_that_does_not_fit_a_namespace_is_reported() {
-    let from = "kind     = \"ssd\"";
-    let to = format!("{from}\nnamespaces = [\"2 GB\", \"128 MiB\"]");
-    let spoilt = Spoilt::new(NVME_DRIVE, from, &to);
-    let workload = workload::open(&spoilt.library(), "crystaldiskmark-5:seq-read").unwrap();
-    let system = spoilt.system(NVME).unwrap();
-    let error = system.run(&workload, Provenance::default()).unwrap_err();
-    let seen = spoilt.shown(&error);
-    assert!(seen.contains("ends beyond the 128 MiB of namespace 2 | use a smaller span"), "{seen}");
-}
-
 const KIOXIA: &str = "library/drives/kioxia-rm5-960gb.toml";
 const DELL: &str = "library/platforms/dell-r730xd.toml";
 const BOTH: &str = "kioxia-rm5-960gb@dell-r730xd:sas|sas-2";
@@ -153,8 +70,7 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
     let spoilt = Spoilt::new(KIOXIA, "tlc", "tlc");
     let system = spoilt.system(BOTH).unwrap();
     let second = system.spec.attachments[0].second.as_ref().unwrap();
-    assert_eq!((second.port_path.trunk, second.multipath), (1, MultipathPolicy::RoundRobin));
-    assert_eq!(second.path_timeout, COMMAND_TIMEOUT);
+    assert_eq!(second.port_path.trunk, 1);
     let names = |port_path: &PortPathSpec| {
         system.spec.links(port_path).map(|link| link.name.clone()).collect::<Vec<_>>()
     };
@@ -186,14 +102,7 @@ fn a_failing_path_is_read_and_reported() {
     let from = "name   = \"sas\"";
     let to = "name   = \"sas\"\nfails_after = \"5 ms\"";
     let spoilt = Spoilt::new(DELL, from, to);
-    let file = spoilt.path(KIOXIA);
-    let keys = "ports = 2, multipath = \"failover\", path_timeout = \"5 s\"";
-    let text = fs::read_to_string(&file).unwrap().replace("ports = 2", keys);
-    fs::write(file, text).unwrap();
     let system = spoilt.system(BOTH).unwrap();
-    let second = system.spec.attachments[0].second.as_ref().unwrap();
-    assert_eq!(second.multipath, MultipathPolicy::Failover);
-    assert_eq!(second.path_timeout, Duration::from_microseconds(5_000_000));
     let faults: Vec<String> = system.spec.faults.iter().map(ToString::to_string).collect();
     assert_eq!(faults, ["port-loss port=0 at=5ms drive=0"]);
     let warning_texts = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -244,16 +153,9 @@ fn two_ports_that_cannot_be_are_reported_with_both() {
 }
 
 #[test]
-fn the_keys_of_a_second_port_are_held_to_their_bounds() {
+fn a_second_port_is_held_to_its_bounds() {
     let says = |to: &str, expected: &str| system_says(BOTH, KIOXIA, "ports = 2", to, expected);
     says("ports = 3", "ports = 3: must be a whole number from 1 to 2");
-    says("ports = 2, multipath = \"robin\"", "must be \"round-robin\" or \"failover\"");
-    says(
-        "multipath = \"failover\"",
-        "`multipath` does not affect a drive with one port | add `ports",
-    );
-    says("path_timeout = \"5 s\"", "`path_timeout` does not affect a drive with one port");
-    says("ports = 2, path_timeout = 5", "path_timeout = 5: `5` lacks a unit");
     let expected = "ports = 2: SAS 12 Gb/s cannot be split in two";
     system_says(BOTH, KIOXIA, "phys = 2", "phys = 1", expected);
     let from = "protocol = \"ahci\",";

@@ -6,8 +6,6 @@ use lanemark_files::private::PrivateFolder;
 use lanemark_oltp::{OltpError, managed};
 
 use crate::failure::Failure;
-use crate::managed::downloaded_server;
-use crate::oltp_args::OltpLiveArgs;
 
 /// Checks that the machine fulfils the requirements, before anything starts.
 pub(super) fn check_machine() -> Result<(), Failure> {
@@ -33,18 +31,7 @@ pub(super) fn check_machine() -> Result<(), Failure> {
                 .hint(format!("install the package {package}, and add /usr/sbin to PATH")));
         }
     }
-    Ok(())
-}
-
-/// Returns the folder of downloaded PostgreSQL programs; `None` for the installed programs.
-pub(super) fn programs(args: &OltpLiveArgs) -> Result<Option<PathBuf>, Failure> {
-    if args.download {
-        return Ok(Some(downloaded_server(&args.fetched)?));
-    }
-    match managed::programs() {
-        Some(_) => Ok(None),
-        None => Err(Failure::from(OltpError::NoPrograms).or_hint("download them with --download")),
-    }
+    managed::programs().map(drop).ok_or_else(|| OltpError::NoPrograms.into())
 }
 
 /// Creates a temporary folder to which only this user and the server's account have access.

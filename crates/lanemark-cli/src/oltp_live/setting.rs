@@ -388,7 +388,6 @@ pub(super) mod tests {
             outside: std::fs::File::open("/dev/null").unwrap(),
             folder: PathBuf::new(),
             stop: Arc::default(),
-            programs: None,
             library: Vec::new(),
             scale: lanemark_oltp::schema::Scale { warehouses: 2, divisor: 3, seed: 4 },
             users: 40,
@@ -432,9 +431,9 @@ pub(super) mod tests {
                 duration: Duration::ZERO,
                 seed: 5,
                 clock: TransactionDates::Wall,
-                procedures: true,
                 pause: Duration::ZERO,
             },
+            page_cache: None,
         }
     }
 

@@ -16,7 +16,6 @@ use lanemark_schema::result::{DatabaseTarget, DeviceUse, LiveDelivery, RunResult
 use lanemark_schema::units::Bytes;
 
 use crate::failure::Failure;
-use crate::managed::not_started;
 use crate::progress::Progress;
 use crate::served_disk::{Contents, DiskParameters, ServedDisk, ServedForm};
 
@@ -36,7 +35,6 @@ pub(super) struct TurnEnvironment {
     /// A folder that the server's account can access.
     pub(super) folder: PathBuf,
     pub(super) stop: Arc<AtomicBool>,
-    pub(super) programs: Option<PathBuf>,
     pub(super) library: Vec<String>,
     pub(super) scale: Scale,
     pub(super) users: u32,
@@ -90,6 +88,8 @@ pub(super) struct TurnOutcome {
     pub(super) target: DatabaseTarget,
     pub(super) data: Bytes,
     pub(super) options: RunOptions,
+    /// The reason why the database used the page cache, if it did.
+    pub(super) page_cache: Option<String>,
 }
 
 impl TurnEnvironment {
@@ -129,15 +129,14 @@ impl TurnEnvironment {
         served.mount(&self.disk(), "ext4", options)
     }
 
-    /// Starts PostgreSQL on the mounted disk, with direct I/O.
+    /// Starts PostgreSQL on the mounted disk, with direct I/O if the server supports it.
     fn server(&self, buffer_mib: u64) -> Result<ManagedServer, Failure> {
         let options = ServerOptions {
             shared_buffers_mib: buffer_mib,
             connections_max: self.users.max(64).saturating_add(CONNECTIONS_BESIDE),
             direct_io: true,
-            programs: self.programs.clone(),
         };
-        ManagedServer::start(&self.disk().join("server"), &options).map_err(not_started)
+        Ok(ManagedServer::start(&self.disk().join("server"), &options)?)
     }
 
     /// Loads the database on a disk without latency; returns `None` if the command was stopped. `buffer_share`
@@ -222,7 +221,6 @@ impl TurnEnvironment {
             duration: turn.times.duration,
             seed: self.seed,
             clock: TransactionDates::Wall,
-            procedures: true,
             pause: turn.pause,
         };
         let (target, data) = outcome::target(&database)?;
@@ -236,6 +234,7 @@ impl TurnEnvironment {
                 .show(&format!("{name} · {phase} {:.0} of {of:.0} s · {tpm:.0} tpm", done.min(of)));
         };
         let ran = run_shown(&database, self.scale, &options, turn.number, &self.stop, &mut show);
+        let page_cache = server.page_cache().map(str::to_owned);
         // The server's memory content is discarded together with the disk.
         server.abandon();
         let sample = match ran {
@@ -243,7 +242,7 @@ impl TurnEnvironment {
             ran => ran?,
         };
         let served = served.end()?;
-        Ok(Some(TurnOutcome { sample, served, target, data, options }))
+        Ok(Some(TurnOutcome { sample, served, target, data, options, page_cache }))
     }
 }
 

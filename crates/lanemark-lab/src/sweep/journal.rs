@@ -1,6 +1,7 @@
-//! The file of a sweep while it grows: each completed point appends a row, and the rows are sorted at the end.
+//! The file of a sweep while it grows: completed points append rows, and the rows are sorted at the end. The command
+//! and Python use the same file. Workers on other machines return their rows to the process that owns the file.
 //!
-//! A point with a row is never run again. A row is written with one call, so a kill leaves up to one torn line at the
+//! A point with a row is never run again. Rows are written with one call, so a kill leaves up to one torn line at the
 //! end, which is dropped. A crash of the machine may also leave zero bytes in place of rows; the line that contains the
 //! first of them and all later lines are dropped. The key of a row identifies the sweep, and a file with rows from
 //! another sweep is rejected. After the last point, the sorted rows are written to a temporary file that replaces the
@@ -8,11 +9,10 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Deref;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use lanemark_schema::result::SweepPoint;
-use lanemark_schema::text::shown;
 use lanemark_study::Sweep;
 use lanemark_study::sweep::rows;
 use rustix::fs::{FlockOperation, OFlags, flock};
@@ -21,16 +21,16 @@ use crate::error::LabError;
 use crate::{input, reserved};
 
 /// A sweep's file, open and locked.
-pub(crate) struct Journal<'s> {
+pub(crate) struct Journal<S> {
     path: PathBuf,
     file: File,
-    sweep: &'s Sweep,
+    sweep: S,
     done: Vec<bool>,
 }
 
-impl<'s> Journal<'s> {
+impl<S: Deref<Target = Sweep>> Journal<S> {
     /// Opens or creates the file of `sweep`, and reads its rows.
-    pub(crate) fn open(path: &Path, sweep: &'s Sweep) -> Result<Self, LabError> {
+    pub(crate) fn open(path: &Path, sweep: S) -> Result<Self, LabError> {
         let fail = |error: std::io::Error| write_error(path, &error);
         let mut file = open_locked(path)?;
         let mut bytes = input::read_on(&file, input::RESULT_MAX).map_err(fail)?;
@@ -42,7 +42,7 @@ impl<'s> Journal<'s> {
         // A killed run may have left only the beginning of the first line.
         let mut kept_length = 0;
         if !header.as_bytes().starts_with(&bytes) || bytes.len() == header.len() {
-            kept_length = whole_lines(path, sweep, &bytes, &header, &mut done)?;
+            kept_length = whole_lines(path, &sweep, &bytes, &header, &mut done)?;
         }
         file.set_len(kept_length as u64).map_err(fail)?;
         file.seek(SeekFrom::End(0)).map_err(fail)?;
@@ -61,12 +61,24 @@ impl<'s> Journal<'s> {
         (0..).zip(&self.done).filter(|(_, done)| !**done).map(|(number, _)| number).collect()
     }
 
-    pub(crate) fn append(&mut self, point: &SweepPoint) -> Result<(), LabError> {
-        let row = rows::row(point, &self.sweep.key(point.number));
-        let row = shown(row.trim_end_matches('\n')).into_owned() + "\n";
-        self.file.write_all(row.as_bytes()).map_err(|error| write_error(&self.path, &error))?;
-        self.done[point.number as usize] = true;
-        Ok(())
+    /// Appends rows of points that ended. A row of a point that already has a row is dropped.
+    pub(crate) fn append(&mut self, rows: &str) -> Result<(), LabError> {
+        let axes = self.sweep.axes().len();
+        let mut added = String::new();
+        for line in rows.lines() {
+            let id = rows::id(line, axes).filter(|id| is_of(&self.sweep, id));
+            let Some(rows::PointId { number, .. }) = id else {
+                let path = self.path.display();
+                return Err(LabError::run(format!(
+                    "{path}: a worker returned another row: {line}"
+                )));
+            };
+            if !std::mem::replace(&mut self.done[number as usize], true) {
+                added += line;
+                added.push('\n');
+            }
+        }
+        self.file.write_all(added.as_bytes()).map_err(|error| write_error(&self.path, &error))
     }
 
     /// Sorts the rows, and returns the whole text.
@@ -149,11 +161,11 @@ fn whole_lines(
     let lines = String::from_utf8_lossy(&bytes[header.len()..kept_length]);
     for (index, line) in lines.lines().enumerate() {
         let found = rows::id(line, sweep.axes().len());
-        let Some(rows::PointId { number, key, .. }) = found else {
+        let is_known = found.as_ref().is_some_and(|id| is_of(sweep, id));
+        let Some(rows::PointId { number, .. }) = found else {
             return Err(refused(format!("{name}:{}: not a row of a sweep", index + 2)));
         };
-        let known = number < sweep.points() && sweep.key(number) == key;
-        let Some(place) = done.get_mut(number as usize).filter(|_| known) else {
+        let Some(place) = done.get_mut(number as usize).filter(|_| is_known) else {
             return Err(refused(format!(
                 "{name} contains points of another sweep: system, workload, library, seed, \
                  settings, axes or version differ"
@@ -162,6 +174,11 @@ fn whole_lines(
         *place = true;
     }
     Ok(kept_length)
+}
+
+/// Returns whether a row with this identity belongs to `sweep`.
+fn is_of(sweep: &Sweep, id: &rows::PointId) -> bool {
+    id.number < sweep.points() && sweep.key(id.number) == id.key
 }
 
 pub(super) fn write_error(path: &Path, error: &std::io::Error) -> LabError {

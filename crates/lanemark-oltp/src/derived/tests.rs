@@ -116,7 +116,6 @@ fn run(samples: Vec<Sample>) -> RunResult {
         divisor: 10,
         contents_seed: 1,
         think_times: false,
-        procedures: true,
         pause: Duration::ZERO,
     };
     let second = Duration::from_seconds(1);

@@ -12,7 +12,6 @@ fn users() -> DatabaseUsers {
         divisor: 1,
         contents_seed: 1,
         think_times: false,
-        procedures: false,
         pause: Duration::ZERO,
     }
 }

@@ -13,7 +13,7 @@
 
 use lanemark_plan::{Costs, Fleet, Node, Plan, PlanError};
 use lanemark_schema::result::{RunResult, Sample, Statistic, TestResult};
-use lanemark_schema::workload::{DatabaseUsers, TransactionKind};
+use lanemark_schema::workload::TransactionKind;
 
 use super::figures::FIGURES;
 use super::text::parts;
@@ -234,7 +234,6 @@ pub fn warnings(from: &RunResult, to: &RunResult) -> Vec<String> {
     differ("scale", ours.divisor.to_string(), theirs.divisor.to_string());
     differ("the profile", ours.profile.name().to_owned(), theirs.profile.name().to_owned());
     differ("users", a.test.threads.to_string(), b.test.threads.to_string());
-    differ("how transactions are executed", transactions_as(ours), transactions_as(theirs));
     differ("think times", ours.think_times.to_string(), theirs.think_times.to_string());
     differ("the pause", ours.pause.to_string(), theirs.pause.to_string());
     differ("the duration", seconds(a), seconds(b));
@@ -251,8 +250,4 @@ pub fn warnings(from: &RunResult, to: &RunResult) -> Vec<String> {
         }
     }
     warnings
-}
-
-fn transactions_as(users: &DatabaseUsers) -> String {
-    if users.procedures { "procedures" } else { "statements" }.to_owned()
 }

@@ -102,13 +102,12 @@ pub(super) fn settings_sentence(test: &TestResult, users: &DatabaseUsers) -> Str
         (false, Duration::ZERO) => "no think times".to_owned(),
         (false, pause) => format!("a pause of {pause}"),
     };
-    let how = if users.procedures { ", as procedures" } else { "" };
     let repeats = match test.samples.len() {
         1 => "1 repeat".to_owned(),
         count => format!("{count} repeats"),
     };
     format!(
-        "profile {}, {} warehouses{part}, {} users{how}, {think}, ramp {} s, {repeats} of {} s",
+        "profile {}, {} warehouses{part}, {} users, {think}, ramp {} s, {repeats} of {} s",
         users.profile.name(),
         users.warehouses,
         test.test.threads,

@@ -98,7 +98,6 @@ fn result(samples: Vec<Sample>) -> RunResult {
         divisor: 1,
         contents_seed: 1,
         think_times: false,
-        procedures: false,
         pause: lanemark_schema::units::Duration::ZERO,
     });
     run.workload.name = "TPC-C-derived, profile hammerdb".to_owned();

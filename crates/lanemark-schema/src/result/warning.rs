@@ -15,9 +15,9 @@ use crate::units::{Bytes, Duration};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Warning {
-    /// The file system did not bypass the page cache.
+    /// The file system or the database did not bypass the page cache.
     PageCache {
-        /// The kernel's error message.
+        /// The kernel's error message, or the limitation of the database.
         reason: String,
     },
     /// Buffers or files could not be registered with the kernel.
@@ -433,7 +433,7 @@ impl Warning {
     /// Returns the advice for the warning.
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::PageCache { .. } => "use a file system with direct I/O (ext4, xfs, btrfs)",
+            Self::PageCache { .. } => "use ext4, xfs or btrfs, and for a database PostgreSQL 16",
             Self::NotRegistered { .. } => {
                 "raise `ulimit -l` (locked memory) or run on a newer kernel"
             }

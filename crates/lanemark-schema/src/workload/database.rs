@@ -21,8 +21,6 @@ pub struct DatabaseUsers {
     pub contents_seed: u64,
     /// Whether users had keying and think times.
     pub think_times: bool,
-    /// Whether transactions ran as stored procedures of the server.
-    pub procedures: bool,
     /// Time that each user spent outside the database after each transaction of any kind.
     #[serde(rename = "pause_ns", default, skip_serializing_if = "is_none")]
     pub pause: Duration,

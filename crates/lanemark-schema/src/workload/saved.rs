@@ -258,7 +258,6 @@ mod tests {
             divisor: 1,
             contents_seed: 1,
             think_times: true,
-            procedures: false,
             pause: Duration::ZERO,
         })
     }
@@ -314,7 +313,7 @@ mod tests {
         let head = r#"{"name":"RND4K Q1T1 read","block_bytes":4096,"pattern":"#;
         let range = r#""threads":1,"span_bytes":1073741824,"offset_bytes":0,"#;
         let end = r#""volume_bytes":16777216,"duration_ns":null,"ramp_ns":0.0,"think_ns":0.0,"compressibility":0.0"#;
-        let database_load = r#","load":{"loop":"database","profile":"tpcc","warehouses":10,"divisor":1,"contents_seed":1,"think_times":true,"procedures":false}"#;
+        let database_load = r#","load":{"loop":"database","profile":"tpcc","warehouses":10,"divisor":1,"contents_seed":1,"think_times":true}"#;
         for (test, pattern, share, depth, alignment, load) in [
             (random_read(), "uniform", "1.0", 1, 4096, ""),
             (Test { asks: trace(), ..random_read() }, "trace", "0.25", 7, 512, ""),

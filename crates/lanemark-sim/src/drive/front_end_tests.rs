@@ -3,7 +3,6 @@
 
 use super::*;
 use crate::engine::slab::Handle;
-use crate::spec::{ArbitrationSpec, ClassWeights, QueueClass};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
@@ -116,13 +115,8 @@ fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], port_path: Duration) 
 
 /// Returns the decoding instants with an arbiter that receives every command individually, without booking commands in
 /// advance.
-fn one_by_one(
-    spec: FrontEndSpec,
-    arbitration: &ArbitrationSpec,
-    arrivals: &[Command],
-) -> Vec<Instant> {
-    let mut commands = Slab::new();
-    let mut arbiter = Arbiter::new(arbitration);
+fn one_by_one(spec: FrontEndSpec, arrivals: &[Command]) -> Vec<Instant> {
+    let (mut commands, mut arbiter) = (Slab::new(), Arbiter::new());
     let mut engines = vec![Instant::ZERO; spec.engines as usize];
     let mut decoded = vec![Instant::ZERO; arrivals.len()];
     let mut coming = arrivals.iter().peekable();
@@ -179,8 +173,8 @@ proptest! {
     /// every command.
     #[test]
     fn booking_ahead_changes_no_order(
-        arrivals in any_arrivals(), engines in 1u32..4, burst in proptest::option::of(1u32..4),
-        weighted: bool, in_order: bool, by_unit: bool, flush in prop_oneof![Just(0u64), Just(13), Just(14), Just(40)],
+        arrivals in any_arrivals(), engines in 1u32..4,
+        in_order: bool, by_unit: bool, flush in prop_oneof![Just(0u64), Just(13), Just(14), Just(40)],
     ) {
         let read_latency = Duration::from_nanoseconds(if in_order { 12 } else { 40 });
         let read_unit_time = Duration::from_nanoseconds(if by_unit { 7 } else { 0 });
@@ -189,15 +183,10 @@ proptest! {
         // A write takes 18 ns in total, and the maximum latency must not exceed this.
         let is_in_order = in_order && !by_unit && 5 + flush <= 18;
         prop_assert_eq!(FrontEnd::new(DriveNumber(0), spec).in_order, is_in_order);
-        let arbitration = ArbitrationSpec {
-            weights: weighted.then_some(ClassWeights { high: 3, medium: 2, low: 1 }),
-            burst,
-            queue_classes: vec![QueueClass::Low, QueueClass::Urgent, QueueClass::High],
-        };
-        let front_end = FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(Arbiter::new(&arbitration)));
+        let front_end = FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(Arbiter::new()));
         let (decoded, _, busy) = run(front_end, &arrivals);
-        prop_assert_eq!(&decoded, &one_by_one(spec, &arbitration, &arrivals));
-        let front_end = FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(Arbiter::new(&arbitration)));
+        prop_assert_eq!(&decoded, &one_by_one(spec, &arrivals));
+        let front_end = FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(Arbiter::new()));
         let port_path = Duration::from_nanoseconds(27);
         let sent = run_sent(front_end, &arrivals, port_path);
         let later: Vec<Instant> = decoded.iter().map(|&at| at + port_path).collect();
@@ -214,7 +203,7 @@ proptest! {
         let alone: Vec<Command> =
             arrivals.iter().map(|command| Command { queue: QueueNumber(2), ..*command }).collect();
         let spec = FrontEndSpec { engines, ..SPEC };
-        let arbiter = Arbiter::new(&ArbitrationSpec::default());
+        let arbiter = Arbiter::new();
         let with = run(FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(arbiter)), &alone);
         prop_assert_eq!(with.1, 0);
         prop_assert_eq!(with, run(FrontEnd::new(DriveNumber(0), spec), &alone));

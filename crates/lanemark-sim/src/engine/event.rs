@@ -1,6 +1,6 @@
 //! The events of a system.
 
-use crate::engine::number::{DriveNumber, QueueNumber};
+use crate::engine::number::DriveNumber;
 use crate::engine::slab::{
     BurstHandle, CommandHandle, OperationHandle, RequestHandle, TransferHandle, WriteBurstHandle,
 };
@@ -48,11 +48,8 @@ pub(crate) enum Event {
     Idle(DriveNumber),
     /// A burst of a write is in the buffer.
     DataIn(WriteBurstHandle),
-    /// The completion of a command has reached the host, together with its interrupt unless coalescing delays the
-    /// interrupt.
+    /// The completion of a command has reached the host, together with its interrupt.
     Notified(CommandHandle),
-    /// The aggregation time of a drive's interrupt vector may have ended.
-    AggregationOver(DriveNumber, QueueNumber),
     /// The host's timeout for a command has expired.
     TimedOut(CommandHandle),
     /// A fault begins or ends.

@@ -21,14 +21,12 @@
 //! commands, the number that Linux's `uas` uses for bridges with 32 streams. Bulk-only transport queues one command,
 //! and its processor time includes the driver's three exchanges for command, data and status.
 //!
-//! Interrupts: each completion of NVMe or of a SAS adapter has its own interrupt, unless [`Coalescing`] announces
-//! several together. AHCI and xHCI have one interrupt path for all commands, on core 0; the running handler also
-//! handles completions that arrive while it runs.
+//! Interrupts: each completion of NVMe or of a SAS adapter has its own interrupt. AHCI and xHCI have one interrupt path
+//! for all commands, on core 0; the running handler also handles completions that arrive while it runs.
 //!
-//! `drive/arbitration.rs` describes which NVMe queue a drive serves next. Not modelled: AHCI's command completion
-//! coalescing.
+//! `drive/arbitration.rs` describes which NVMe queue a drive serves next. Not modelled: interrupt
+//! coalescing (NVM Express 1.2, 5.14.1; AHCI's command completion coalescing).
 
-use super::coalescing::Coalescing;
 use crate::drive::DecodableCommand;
 use crate::engine::budget::Hop;
 use crate::engine::number::QueueNumber;
@@ -62,8 +60,6 @@ pub(crate) struct Protocol {
     queues: Vec<SubmissionQueue>,
     read: DriverTime,
     write: DriverTime,
-    /// Completions that wait to be announced.
-    pub coalescing: Coalescing,
     interrupts: u64,
     /// Instant until which the handler of the last interrupt runs.
     handler_until: Instant,
@@ -92,7 +88,6 @@ impl Protocol {
         };
         Self {
             queues: Vec::new(),
-            coalescing: Coalescing::new(spec.coalescing),
             interrupts: 0,
             handler_until: Instant::ZERO,
             read: split(spec.read_time),
@@ -104,7 +99,6 @@ impl Protocol {
     /// Empties all queues: the controller restarts.
     pub(crate) fn restart(&mut self) {
         self.queues.clear();
-        self.coalescing = Coalescing::new(self.spec.coalescing);
         self.handler_until = Instant::ZERO;
     }
 
@@ -133,11 +127,6 @@ impl Protocol {
 
     pub(crate) fn queue_of(&self, thread: u32) -> QueueNumber {
         QueueNumber(thread % self.spec.queues)
-    }
-
-    /// Returns the core that handles the interrupts of a queue's vector.
-    pub(crate) fn interrupt_core(&self, queue: QueueNumber) -> u32 {
-        queue.0
     }
 
     /// Returns whether the commands pass through a host bus adapter whose times are known.

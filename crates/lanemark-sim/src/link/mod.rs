@@ -29,7 +29,7 @@ use lanemark_schema::workload::fault::TrainedRate;
 pub use formulas::{BurstPosition, CommandPhase, PhaseTime, ProtocolAccesses};
 pub use pcie::{Pcie, PcieAddress, PcieGeneration, PcieSetup};
 pub use sas::{Sas, SasRate};
-pub use sata::{FRAME_FIFO_MIN, PIO_BLOCK_MAX, SECTOR, Sata, SataCommands, SataRate};
+pub use sata::{Sata, SataCommands, SataRate};
 pub use usb::{Bridge, Usb, UsbRate, UsbTransport};
 
 /// A named link, from which a system is assembled.
@@ -438,28 +438,5 @@ mod tests {
         let answers = data_down as f64 * 16.0 / 678.4;
         let formula = ((read_up + write_up) as f64 + answers) / read_up as f64;
         assert!((slowed - formula).abs() < 1e-4 && slowed < 1.085, "{slowed} for {formula}");
-    }
-
-    #[test]
-    fn a_bound_on_one_direction_leaves_the_other_its_wire() {
-        const COUNT: u64 = 1_000;
-        let trip = Duration::from_microseconds(10);
-        let carried = |tags, posted_credits| {
-            let (_, mut link) = link(|setup| {
-                let round_trip = Some(trip);
-                *setup = PcieSetup { tags, posted_credits, round_trip, ..*setup };
-            });
-            carry(&mut link, COUNT, true);
-            carry(&mut link, COUNT, false);
-            (link.to_host.busy(), link.to_drive.busy())
-        };
-        let (up, down) = carried(None, None);
-        // With a limit of 8 KiB in flight, two 4 KiB blocks take a round trip instead of their time on the wire.
-        let (pcie, _) = link(|_| ());
-        let paced = trip * (COUNT / 2);
-        let tagged = down - pcie.completion_time(BLOCK) * COUNT + paced;
-        assert_eq!(carried(Some(16), None), (up, tagged));
-        let credited = up - pcie.write_time(BLOCK) * COUNT + paced;
-        assert_eq!(carried(None, Some(Bytes::kibi(8))), (credited, down));
     }
 }

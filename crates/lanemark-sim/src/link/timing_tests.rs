@@ -78,9 +78,9 @@ fn times_match_the_model() {
     let LinkModel::Pcie(model) = pcie(4) else { unreachable!() };
     assert_eq!(
         alone(pcie(4)).0,
-        model.post_time(BLOCK) + model.write_time(Bytes(16)) + model.write_time(Bytes(4))
+        model.write_time(BLOCK) + model.write_time(Bytes(16)) + model.write_time(Bytes(4))
     );
-    assert_eq!(alone(pcie(4)).1, model.fetch_time(BLOCK));
+    assert_eq!(alone(pcie(4)).1, model.completion_time(BLOCK));
     let LinkModel::Sata(model) = sata(SataRate::Gen2) else { unreachable!() };
     let (reads, writes) = alone(sata(SataRate::Gen2));
     assert_eq!(reads, model.read_data_time(BLOCK, true) + model.read_completion_time());
@@ -146,8 +146,7 @@ fn times(model: LinkModel, speed: u32) -> Vec<(&'static str, Duration, Duration)
 fn every_kind() -> Vec<LinkModel> {
     let usb = LinkModel::Usb(Usb::new(UsbRate::Gen1, UsbTransport::AttachedScsi));
     let closed = LinkModel::Sas(Sas::new(SasRate::Gen2, 2));
-    let block = Bytes::kibi(8);
-    let pio = LinkModel::Sata(Sata::new(SataRate::Gen3, SataCommands::Pio { block }));
+    let pio = LinkModel::Sata(Sata::new(SataRate::Gen3, SataCommands::Pio));
     vec![pcie(4), sata(SataRate::Gen3), pio, sas(SasRate::Gen3, 1), closed, usb]
 }
 
@@ -229,7 +228,7 @@ fn a_link_is_as_busy_as_its_busier_direction() {
     read(&mut reads, START);
     write(&mut writes, START);
     assert_eq!(reads.busy(), alone(pcie(4)).0);
-    assert_eq!(writes.busy(), model.fetch_time(BLOCK));
+    assert_eq!(writes.busy(), model.completion_time(BLOCK));
     assert!(reads.to_drive.busy() < reads.busy() && writes.to_host.busy() < writes.busy());
 }
 
@@ -320,10 +319,7 @@ fn a_link_trains_to_what_its_kind_has_and_stays_set_up_as_it_was() {
         assert_eq!(pcie(4).trained(nothing), None);
     }
     let connection = Duration::from_nanoseconds(700);
-    let made = |rate| {
-        let model = Sata::new(rate, SataCommands::Queued).over_stp(connection);
-        LinkModel::Sata(model.with_fifo(Bytes(1024), Some(BytesPerSecond(200_000_000)), None))
-    };
+    let made = |rate| LinkModel::Sata(Sata::new(rate, SataCommands::Queued).over_stp(connection));
     assert_eq!(made(SataRate::Gen3).trained(to(None, None, Some(3))), Some(made(SataRate::Gen2)));
     assert_eq!(made(SataRate::Gen3).trained(to(Some(1), None, Some(3))), None);
     assert_eq!(made(SataRate::Gen3).trained(to(None, None, Some(12))), None);

@@ -1,37 +1,33 @@
 //! A drive with two ports, each on a separate path to the host, and the choice between them.
 //!
 //! SAS drives have two ports, and NVMe drives for storage servers split their lanes between two ports (two x2 links
-//! instead of one x4 link). The host's multipath layer presents both ports as one drive. With *round robin*, the host
-//! sends commands over the two active paths in turn; with *failover*, it sends all commands over the first path while
-//! this path works.
+//! instead of one x4 link). The host's multipath layer presents both ports as one drive, and sends commands over the
+//! two active paths in turn (round robin).
 //!
 //! A path can be lost ([`FaultKind::PortLoss`](lanemark_schema::workload::FaultKind)). From then on, commands take the
 //! other path. Commands in flight on the lost path are lost: the drive may have executed them, but no answer arrives.
-//! The host detects the loss when its timer for the command expires ([`COMMAND_TIMEOUT`] by default; the timer starts
-//! when the command is sent). The host then sends the command again, from the start, over the other path. Until then
-//! the command keeps its slot, and its wait is attributed to the protocol. If there is no other path, the request
-//! fails, the host abandons the drive, and all later requests to the drive fail immediately.
+//! The host detects the loss when its timer for the command expires ([`COMMAND_TIMEOUT`], unless the fault states a
+//! time; the timer starts when the command is sent). The host then sends the command again, from the start, over the
+//! other path. Until then the command keeps its slot, and its wait is attributed to the protocol. If there is no other
+//! path, the request fails, the host abandons the drive, and all later requests to the drive fail immediately.
 //!
 //! The two ports share the drive: command engines, buffer, flash, controller data path, and the host's single list of
 //! slots and queues.
 //!
-//! Not modelled: a link that reports its failure at once; paths of different cost (ALUA); one namespace per port. Data
-//! in flight at the time of the failure still occupies the links on its path, and the data of a repeated write is
-//! written twice.
+//! Not modelled: a second path that is used only after the first has failed; a link that reports its failure at once;
+//! paths of different cost (ALUA); one namespace per port. Data in flight at the time of the failure still occupies the
+//! links on its path, and the data of a repeated write is written twice.
+//!
+//! [`COMMAND_TIMEOUT`]: lanemark_schema::workload::fault::COMMAND_TIMEOUT
 
 use crate::engine::number::PathNumber;
-use crate::spec::{MultipathPolicy, SecondPort};
-use lanemark_schema::units::Duration;
-use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
 
 /// The paths of a drive during a run.
 #[derive(Clone, Debug)]
 pub(crate) struct PathSelector {
-    multipath: MultipathPolicy,
     /// For each path, whether it has failed, so that no answer arrives over it.
     lost: [bool; 2],
-    /// Time that the host waits for an answer.
-    pub timeout: Duration,
+    /// Number of paths.
     count: u8,
     /// The path whose turn it is.
     turn: u8,
@@ -44,22 +40,9 @@ impl PathSelector {
         self.count > 1
     }
 
-    /// Creates the paths of a drive with or without a second port.
-    pub(crate) fn new(second: Option<&SecondPort>) -> Self {
-        let single = Self {
-            multipath: MultipathPolicy::Failover,
-            lost: [false; 2],
-            timeout: COMMAND_TIMEOUT,
-            count: 1,
-            turn: 0,
-        };
-        second.map_or(single, |port| Self {
-            multipath: port.multipath,
-            lost: [false; 2],
-            timeout: port.path_timeout,
-            count: 2,
-            turn: 0,
-        })
+    /// Creates the one or two paths of a drive.
+    pub(crate) fn new(has_second: bool) -> Self {
+        Self { lost: [false; 2], count: 1 + u8::from(has_second), turn: 0 }
     }
 
     /// Returns the path of the next command.
@@ -67,11 +50,8 @@ impl PathSelector {
         if self.count == 1 {
             return PathNumber(0);
         }
-        let port_path = PathNumber(self.turn);
-        let other = PathNumber(1 - self.turn);
-        if self.multipath == MultipathPolicy::RoundRobin {
-            self.turn = other.0;
-        }
+        let (port_path, other) = (PathNumber(self.turn), PathNumber(1 - self.turn));
+        self.turn = other.0;
         if self.is_lost(port_path) { other } else { port_path }
     }
 
@@ -100,7 +80,7 @@ mod tests {
     use crate::spec::submission::Submission;
     use crate::tests::link::{dual, read_of};
     use crate::tests::runs::{at_rest, megabytes, run, sas, small_drive, test, unlimited};
-    use lanemark_schema::units::{Bytes, Instant};
+    use lanemark_schema::units::{Bytes, Duration, Instant};
     use lanemark_schema::workload::{Access, Fault, FaultKind, Operation, Pattern, Test};
 
     const TIMEOUT: Duration = Duration::from_microseconds(2_000);
@@ -110,10 +90,9 @@ mod tests {
     }
 
     /// Returns a system whose drive has two ports. The path of `port` fails after `at`.
-    fn failing(multipath: MultipathPolicy, port: u8, at: Duration) -> SystemSpec {
-        let mut system = dual(&unlimited(), multipath);
-        system.attachments[0].second.as_mut().unwrap().path_timeout = TIMEOUT;
-        system.faults = vec![Fault::at(at, FaultKind::PortLoss { port, timeout: None })];
+    fn failing(port: u8, at: Duration) -> SystemSpec {
+        let mut system = dual(&unlimited());
+        system.faults = vec![Fault::at(at, FaultKind::PortLoss { port, timeout: Some(TIMEOUT) })];
         system
     }
 
@@ -123,10 +102,9 @@ mod tests {
     }
 
     #[test]
-    fn commands_take_turns_or_the_first_way_until_it_fails() {
-        let chosen = |multipath, lost: u8| {
-            let system = dual(&unlimited(), multipath);
-            let mut port_paths = PathSelector::new(system.attachments[0].second.as_ref());
+    fn commands_take_turns_until_a_path_fails() {
+        let chosen = |lost: u8| {
+            let mut port_paths = PathSelector::new(true);
             let mut eight = Vec::new();
             for command in 0..8 {
                 port_paths.lose(PathNumber(lost), (4..7).contains(&command));
@@ -134,11 +112,9 @@ mod tests {
             }
             eight
         };
-        assert_eq!(chosen(MultipathPolicy::RoundRobin, 0), [0, 1, 0, 1, 1, 1, 1, 1]);
-        assert_eq!(chosen(MultipathPolicy::RoundRobin, 1), [0, 1, 0, 1, 0, 0, 0, 1]);
-        assert_eq!(chosen(MultipathPolicy::Failover, 0), [0, 0, 0, 0, 1, 1, 1, 0]);
-        assert_eq!(chosen(MultipathPolicy::Failover, 1), [0; 8]);
-        assert_eq!(PathSelector::new(None).choose(), PathNumber(0));
+        assert_eq!(chosen(0), [0, 1, 0, 1, 1, 1, 1, 1]);
+        assert_eq!(chosen(1), [0, 1, 0, 1, 0, 0, 0, 1]);
+        assert_eq!(PathSelector::new(false).choose(), PathNumber(0));
     }
 
     #[test]
@@ -149,22 +125,20 @@ mod tests {
         for read in [true, false] {
             let test = test(Bytes::kibi(128), Pattern::Sequential, read, 32);
             let carried = |system: &SystemSpec| megabytes(&run(system, &test));
-            let one = carried(&dual(&drive, MultipathPolicy::Failover));
-            let gain = carried(&dual(&drive, MultipathPolicy::RoundRobin)) / one;
+            let mut single = dual(&drive);
+            single.attachments[0].second = None;
+            let one = carried(&single);
+            let gain = carried(&dual(&drive)) / one;
             assert!((gain - 2.0).abs() < 0.05, "read {read}: {gain}");
             // A wide port with both phys reaches the same throughput.
-            let mut wide = dual(&drive, MultipathPolicy::RoundRobin);
-            wide.attachments[0].second = None;
-            wide.attachments[0].port_path.links[0].model =
+            single.attachments[0].port_path.links[0].model =
                 LinkModel::Sas(Sas::new(SasRate::Gen3, 2).kept_open());
-            assert!((carried(&wide) / one - 2.0).abs() < 0.05);
+            assert!((carried(&single) / one - 2.0).abs() < 0.05);
         }
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
         for port in ["port a", "port b"] {
-            assert!(utilisation(&dual(&drive, MultipathPolicy::RoundRobin), &test, port) > 0.95);
+            assert!(utilisation(&dual(&drive), &test, port) > 0.95);
         }
-        assert!(utilisation(&dual(&drive, MultipathPolicy::Failover), &test, "port a") > 0.95);
-        assert_eq!(utilisation(&dual(&drive, MultipathPolicy::Failover), &test, "port b"), 0.0);
     }
 
     /// Two ports share the controller data path of their drive.
@@ -173,7 +147,7 @@ mod tests {
         let mut drive = unlimited();
         drive.data_path_read = Some(lanemark_schema::units::BytesPerSecond(1_500_000_000));
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
-        let seen = megabytes(&run(&dual(&drive, MultipathPolicy::RoundRobin), &test));
+        let seen = megabytes(&run(&dual(&drive), &test));
         assert!((seen / 1_500.0 - 1.0).abs() < 0.01, "{seen} MB/s");
     }
 
@@ -182,10 +156,8 @@ mod tests {
     fn one_command_at_a_time_takes_as_long_by_either_port() {
         let test = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
         let single = run(&sas(small_drive(), 1), &test).latency();
-        for multipath in [MultipathPolicy::RoundRobin, MultipathPolicy::Failover] {
-            let both = run(&dual(&small_drive(), multipath), &test).latency();
-            assert_eq!((both.min_ns(), both.max_ns()), (single.min_ns(), single.max_ns()));
-        }
+        let both = run(&dual(&small_drive()), &test).latency();
+        assert_eq!((both.min_ns(), both.max_ns()), (single.min_ns(), single.max_ns()));
     }
 
     /// Keeps `depth` requests outstanding until the required number has completed.
@@ -210,20 +182,20 @@ mod tests {
     }
 
     #[test]
-    fn failover_continues_and_lost_commands_return_after_the_timeout() {
+    fn the_other_path_keeps_going_and_what_was_under_way_comes_back_after_the_timeout() {
         for operation in [Operation::Read, Operation::Write] {
-            let mut system = failing(MultipathPolicy::Failover, 0, us(3_000));
+            let mut system = failing(0, us(3_000));
             let fails = Instant::ZERO + us(3_000);
             system.attachments[0].drive.flash_mut().program =
                 PageTimes::alike(Duration::from_nanoseconds(10));
             let seen = completions(&system, operation, 8);
             assert_eq!(seen.len(), 400);
-            // All requests that were outstanding at the instant of the failure were in flight.
+            // Half of the requests that were outstanding at the instant of the failure were on the lost path.
             let late = |done: &&Completion| done.completed.since(done.submitted) >= TIMEOUT;
             let (before, after): (Vec<&Completion>, Vec<&Completion>) =
                 seen.iter().partition(|done| done.submitted < fails);
             let lost: Vec<&Completion> = before.into_iter().filter(late).collect();
-            assert_eq!(lost.len(), 8);
+            assert_eq!(lost.len(), 4);
             for done in &lost {
                 assert!(done.submitted < fails && done.completed < fails + TIMEOUT + us(1_500));
                 assert!(done.budget.wait(Hop::Protocol as usize) > TIMEOUT - us(1_000));
@@ -242,15 +214,15 @@ mod tests {
         };
         // The first half of the run uses both ports, and the second half only one, so only port a is unused for half of
         // the time.
-        let system = failing(MultipathPolicy::RoundRobin, 0, us(10_000));
+        let system = failing(0, us(10_000));
         let share = utilisation(&system, &test, "port a");
         assert!((0.45..0.55).contains(&share), "{share}");
         assert!(utilisation(&system, &test, "port b") > 0.8);
     }
 
     #[test]
-    fn ports_that_cannot_be_are_reported() {
-        let mut system = dual(&small_drive(), MultipathPolicy::Failover);
+    fn ports_that_cannot_be_are_told() {
+        let mut system = dual(&small_drive());
         system.attachments[0].second.as_mut().unwrap().port_path.links.clear();
         assert!(system.check().is_err());
     }

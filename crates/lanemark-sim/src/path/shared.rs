@@ -161,7 +161,7 @@ mod tests {
             } else {
                 Duration::ZERO
             };
-            let service = (model.post_time(bytes) + end) / u64::from(speed);
+            let service = (model.write_time(bytes) + end) / u64::from(speed);
             let inflows =
                 [Duration::ZERO, service, service + Duration::from_picoseconds(1), service * 3];
             for inflow in inflows {

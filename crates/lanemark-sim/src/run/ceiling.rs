@@ -13,8 +13,8 @@ use crate::host::protocol::COMPLETION;
 use crate::link::formulas::LinkLoad;
 use crate::link::{LinkModel, LinkSpec};
 use crate::spec::{
-    AdapterSpec, AttachmentSpec, CpuSpec, DataWorkSpec, DriveSpec, FrontEndSpec, MultipathPolicy,
-    OverloadCost, ProtocolKind, ProtocolSpec, SLOT, SystemSpec,
+    AdapterSpec, AttachmentSpec, CpuSpec, DataWorkSpec, DriveSpec, FrontEndSpec, OverloadCost,
+    ProtocolKind, ProtocolSpec, SLOT, SystemSpec,
 };
 use lanemark_schema::result::HopId;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
@@ -214,8 +214,6 @@ fn protocol(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
         transfer_max,
         memory_read: _,
         interrupt_time: _,
-        arbitration: _,
-        coalescing: _,
         adapter,
     } = &attachment_spec.protocol;
     let mut formula = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
@@ -257,22 +255,17 @@ fn links(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Ve
             .map(|(id, link)| ceiling(id, link, "", 1))
             .collect();
     };
-    let (first_note, second_note, times) = match second.multipath {
-        MultipathPolicy::RoundRobin => (", every other command", ", every other command", 2),
-        MultipathPolicy::Failover => ("", ", if the first port fails", 1),
-    };
+    const NOTE: &str = ", every other command";
     // A link on both paths carries both halves.
     let both = attachment_spec.port_path.trunk.min(second.port_path.trunk);
-    let first = first_path_links(spec, attachment_spec).map(|(id, link)| {
-        if of_trunk(id, both) {
-            ceiling(id, link, "", 1)
-        } else {
-            ceiling(id, link, first_note, times)
-        }
-    });
+    let first =
+        first_path_links(spec, attachment_spec).map(|(id, link)| match of_trunk(id, both) {
+            true => ceiling(id, link, "", 1),
+            false => ceiling(id, link, NOTE, 2),
+        });
     let second_port_links = second.port_path.links.iter().zip(0..);
-    let second_port_links = second_port_links
-        .map(|(link, place)| ceiling(HopId::SecondLink(place), link, second_note, times));
+    let second_port_links =
+        second_port_links.map(|(link, place)| ceiling(HopId::SecondLink(place), link, NOTE, 2));
     first.chain(second_port_links).collect()
 }
 

@@ -36,10 +36,9 @@ pub use similar::is_shortened;
 /// milliseconds.
 const WATCH_EVENTS: u64 = 4096;
 
-/// Runs one repeat of `test` on the volume of `spec`, or in all namespaces of all drives in parallel. `key` determines
-/// the random streams; its thread is ignored. When the test begins, each namespace of a fresh drive contains data in
-/// the test's span, and all space before the span of the last namespace also contains data; the rest of the drive is
-/// erased.
+/// Runs one repeat of `test` on the volume of `spec`, or on all drives in parallel. `key` determines the random
+/// streams; its thread is ignored. When the test begins, each fresh drive contains data in the test's span; the rest of
+/// the drive is erased.
 ///
 /// # Errors
 /// Returns a [`SimError`] if the test does not fit the drive.

@@ -105,7 +105,6 @@ fn media_name(spec: &SystemSpec) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::MultipathPolicy;
     use crate::tests::link::dual;
     use crate::tests::runs::{nvme, small_drive, times};
 
@@ -120,7 +119,7 @@ mod tests {
             (first, second)
         };
         assert_eq!(links(&nvme(small_drive())), (1, 0));
-        let one = dual(&small_drive(), MultipathPolicy::Failover);
+        let one = dual(&small_drive());
         assert_eq!(links(&one), (2, 1));
         for (longer, counts) in [([0, 1, 0], (3, 2)), ([2, 0, 1], (4, 3)), ([0, 0, 3], (5, 4))] {
             let mut system = times(one.clone(), 3);

@@ -247,8 +247,6 @@ fn speed_up_processor(spec: &mut SystemSpec) {
             memory_read: _,
             adapter: _,
             interrupt_time,
-            arbitration: _,
-            coalescing: _,
         } = protocol;
         for time in [read_time, write_time, interrupt_time] {
             *time = *time / 2;

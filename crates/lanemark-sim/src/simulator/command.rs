@@ -9,14 +9,13 @@ use crate::engine::event::Event;
 use crate::engine::slab::{CommandHandle, Commands, Handle, Linked, RequestHandle, Requests, Slab};
 use crate::engine::trace::BudgetTrace;
 use crate::fault::{FaultNumber, RequestStatus};
-use crate::spec::target::DriveNamespace;
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
 /// A request in flight, in one cache line.
 #[repr(align(64))]
 pub(super) struct Request {
-    pub(super) target: DriveNamespace,
+    pub(super) target: u16,
     pub(super) tag: u64,
     pub(super) access: Access,
     pub(super) thread: u32,

@@ -5,10 +5,8 @@ use crate::drive::media::media;
 use crate::drive::medium::Medium;
 use crate::engine::budget::{Budget, Hop};
 use crate::engine::event::Event;
-use crate::engine::number::{DriveNumber, QueueNumber};
 use crate::engine::slab::CommandHandle;
 use crate::fault::RequestStatus;
-use crate::host::coalescing::{AggregationEnd, CompletionNotice};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
@@ -46,55 +44,12 @@ impl Simulator {
         }
         let command = &self.commands[handle];
         let AttachedDrive { protocol, .. } = &mut self.attachments[usize::from(command.drive)];
-        if protocol.coalescing.is_on() {
-            self.aggregate(handle);
-            return;
-        }
         let core = protocol.completion_core(command.thread);
         let interrupt_time = protocol.interrupt(self.now);
         self.take_completion(handle, core, interrupt_time);
     }
 
-    /// Defers a completion, so that it is announced together with other completions of its queue.
-    fn aggregate(&mut self, handle: CommandHandle) {
-        let Command { drive, queue, .. } = self.commands[handle];
-        let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
-        match coalescing.add(&mut self.commands, self.now, queue, handle) {
-            CompletionNotice::Later(None) => {}
-            CompletionNotice::Later(Some(at)) => {
-                self.events.schedule(at, Event::AggregationOver(drive, queue));
-            }
-            CompletionNotice::Together => self.announce(drive, queue),
-        }
-    }
-
-    pub(super) fn aggregation_over(&mut self, drive: DriveNumber, vector: QueueNumber) {
-        let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
-        match coalescing.expire(self.now, vector) {
-            AggregationEnd::Nothing => {}
-            AggregationEnd::Again(at) => {
-                self.events.schedule(at, Event::AggregationOver(drive, vector));
-            }
-            AggregationEnd::Announce => self.announce(drive, vector),
-        }
-    }
-
-    /// Announces all completions that wait in a vector's queue with one interrupt.
-    fn announce(&mut self, drive: DriveNumber, vector: QueueNumber) {
-        let protocol = &mut self.attachments[usize::from(drive)].protocol;
-        let core = protocol.interrupt_core(vector);
-        let mut interrupt_time = protocol.interrupt(self.now);
-        loop {
-            let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
-            let Some(handle) = coalescing.pop(&mut self.commands, vector) else { return };
-            self.commands[handle].trace.account_wait(Hop::Protocol, self.now);
-            self.take_completion(handle, core, interrupt_time);
-            interrupt_time = Duration::ZERO;
-        }
-    }
-
-    /// Makes a core handle the completion of a command. If this is the first completion that an interrupt announces,
-    /// the core also handles the interrupt.
+    /// Makes a core handle the completion of a command and its interrupt.
     #[inline]
     pub(super) fn take_completion(
         &mut self,

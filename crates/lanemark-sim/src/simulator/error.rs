@@ -1,6 +1,5 @@
 //! The errors of a simulation.
 
-use crate::spec::target::DriveNamespace;
 use lanemark_schema::units::{Bytes, Instant};
 
 /// A reason why a simulation cannot continue.
@@ -16,18 +15,6 @@ pub enum SimError {
         /// Capacity of the drive.
         capacity: Bytes,
     },
-    /// A request ends after the end of its namespace.
-    #[error("a request at {offset} of {length} ends beyond the {capacity} of namespace {}", namespace + 1)]
-    OutOfNamespace {
-        /// Offset of the request.
-        offset: Bytes,
-        /// Length of the request.
-        length: Bytes,
-        /// The namespace, 0 for the first.
-        namespace: u16,
-        /// Capacity of the namespace.
-        capacity: Bytes,
-    },
     /// A request ends after the end of the volume.
     #[error("a request at {offset} of {length} ends beyond the volume's {capacity}")]
     OutOfVolume {
@@ -38,11 +25,11 @@ pub enum SimError {
         /// Capacity of the volume.
         capacity: Bytes,
     },
-    /// The system does not contain the drive or namespace.
-    #[error("there is no {target} in this system")]
+    /// The system does not contain the drive.
+    #[error("there is no drive {} in this system", target + 1)]
     NoTarget {
-        /// The target that was addressed.
-        target: DriveNamespace,
+        /// The drive that was addressed, 0 for the first.
+        target: u16,
     },
     /// Only a real target can run the load.
     #[error("{what}: this can be measured but not simulated")]

@@ -37,7 +37,7 @@ use crate::spec::{AttachmentSpec, PortPathSpec, ProtocolKind, SystemSpec};
 use lanemark_schema::result::{ErrorKind, FaultImpact};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
-use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
+use lanemark_schema::workload::fault::{COMMAND_TIMEOUT, Fault, FaultKind, LinkSelector};
 
 impl Simulator {
     /// Returns the outcome of each fault that has begun.
@@ -304,12 +304,9 @@ impl Simulator {
             let status = RequestStatus::Failed(ErrorKind::Timeout);
             let loses_this_port = |kind: &FaultKind| loses_port(kind, command.port_path.0);
             let fault = faults.last(index, self.now, loses_this_port).unwrap_or_default();
-            let timeout = if let FaultKind::PortLoss { timeout: Some(timeout), .. } =
-                faults.fault(fault).kind
-            {
-                timeout
-            } else {
-                port_paths.timeout
+            let timeout = match faults.fault(fault).kind {
+                FaultKind::PortLoss { timeout: Some(timeout), .. } => timeout,
+                _ => COMMAND_TIMEOUT,
             };
             let harm = CommandDamage { status, then: HostStep::OtherWay, fault, ..command.harm };
             (harm, command.sent + timeout)
@@ -404,10 +401,7 @@ impl Simulator {
                 Event::Submit(_) | Event::Fault(..) | Event::Failed(_) | Event::SharedFree(_) => {
                     return false;
                 }
-                Event::EngineFree(drive)
-                | Event::Media(drive, _)
-                | Event::Idle(drive)
-                | Event::AggregationOver(drive, _) => drive,
+                Event::EngineFree(drive) | Event::Media(drive, _) | Event::Idle(drive) => drive,
                 Event::AtShared(transfer) => {
                     let drive = commands[transfers[transfer].command].drive;
                     if hurts(drive) {
@@ -465,7 +459,7 @@ impl Simulator {
         }
         for request in self.requests.handles() {
             let one = &mut self.requests[request];
-            if one.incomplete > 0 && hurts(DriveNumber(one.target.drive)) {
+            if one.incomplete > 0 && hurts(DriveNumber(one.target)) {
                 (one.status, one.fault) = (RequestStatus::Failed(ErrorKind::DeviceGone), number);
                 one.incomplete = 0;
                 self.events.schedule(now, Event::Failed(request));
@@ -498,7 +492,7 @@ impl Simulator {
         self.requests.free(handle);
         if let Some(faults) = &mut self.faults {
             faults.note_answer(handle, status);
-            faults.record_outcome(DriveNumber(target.drive), status, fault, submitted, self.now);
+            faults.ended(DriveNumber(target), status, fault, submitted, self.now);
         }
         let mut budget = Budget::default();
         budget.wait_more(Hop::Protocol as usize, self.now.since(submitted));

@@ -45,7 +45,6 @@ use crate::path::HostPath;
 use crate::path::multipath::PathSelector;
 use crate::path::shared::{SharedLink, SharedTransfer};
 use crate::spec::submission::Submission;
-use crate::spec::target::{DriveNamespace, NamespaceExtent, extents};
 use crate::spec::{AttachmentSpec, CheckedSystem, PriorContent, ProtocolKind, WriteCacheMode};
 use lanemark_schema::result::DriveUse;
 use lanemark_schema::rng::StreamKey;
@@ -71,8 +70,7 @@ pub struct Completion {
 
 /// A drive, and the path to it.
 struct AttachedDrive {
-    /// The namespaces of the drive, or the whole drive.
-    extents: Vec<NamespaceExtent>,
+    capacity: Bytes,
     transfer_max: Bytes,
     protocol: Protocol,
     port_paths: PathSelector,
@@ -152,15 +150,13 @@ pub struct Simulator {
 
 impl AttachedDrive {
     fn new(index: usize, spec: &AttachmentSpec, content: PriorContent, key: StreamKey) -> Self {
-        let extents = extents(&spec.namespaces, spec.drive.capacity);
-        let content = PriorContent { written: spec.written_extent(content.written), ..content };
-        let arbiter = Arbiter::for_protocol(&spec.protocol);
+        let arbiter = Arbiter::of(&spec.protocol);
         let drive = Drive::new(DriveNumber(index as u16), &spec.drive, content, arbiter, key);
         Self {
-            extents,
+            capacity: spec.drive.capacity,
             transfer_max: spec.transfer_max(),
             protocol: Protocol::new(spec.protocol.clone()),
-            port_paths: PathSelector::new(spec.second.as_ref()),
+            port_paths: PathSelector::new(spec.second.is_some()),
             path: HostPath::new(spec, COMPLETION),
             drive,
             meter: spec.drive.power.as_ref().map(|power| Box::new(PowerMeter::new(&power.states))),
@@ -171,7 +167,7 @@ impl AttachedDrive {
 }
 
 impl Simulator {
-    /// Creates an idle system whose namespaces each contain `content`. `key` determines random events inside the
+    /// Creates an idle system whose drives each contain `content`. `key` determines random events inside the
     /// drives; its thread is ignored.
     pub fn new(spec: &CheckedSystem, content: PriorContent, key: StreamKey) -> Self {
         let attachments = spec.attachments.iter().enumerate();
@@ -247,11 +243,10 @@ impl Simulator {
         self.events.next_at()
     }
 
-    /// Submits a request to a drive or to one of its namespaces.
+    /// Submits a request to a drive.
     ///
     /// # Errors
-    /// Returns [`SimError::NoTarget`], [`SimError::OutOfRange`] or [`SimError::OutOfNamespace`] if the request does not
-    /// fit the system.
+    /// Returns [`SimError::NoTarget`] or [`SimError::OutOfRange`] if the request does not fit the system.
     pub fn submit(&mut self, submission: Submission) -> Result<(), SimError> {
         self.submit_part(submission, true)
     }
@@ -368,7 +363,6 @@ impl Simulator {
             Event::Idle(drive) => self.idle(drive),
             Event::DataIn(burst) => self.data_in(burst),
             Event::Notified(command) => self.on_notified(command),
-            Event::AggregationOver(drive, vector) => self.aggregation_over(drive, vector),
             Event::TimedOut(command) => self.timed_out(command),
             Event::Held(command) => self.goes_on(command),
             Event::Fault(number, over) => self.fault(number, over),
@@ -389,14 +383,9 @@ impl Simulator {
             self.events.schedule(faults.host_up, Event::Submit(handle));
             return;
         }
-        let Request {
-            target: DriveNamespace { drive, namespace }, access, thread, is_first, ..
-        } = self.requests[handle];
-        let AttachedDrive { extents, transfer_max, protocol, .. } =
-            &self.attachments[usize::from(drive)];
-        let start = extents[usize::from(namespace)].start + access.offset;
-        let transfer_max = *transfer_max;
-        let queue = protocol.queue_of(thread);
+        let Request { target: drive, access, thread, is_first, .. } = self.requests[handle];
+        let AttachedDrive { transfer_max, protocol, .. } = &self.attachments[usize::from(drive)];
+        let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
         // A trim states its range, and a flush does not need a range, so each of them is one command.
         let transfer_max =
             if access.operation.moves_data() { transfer_max } else { access.length.max(Bytes(1)) };
@@ -419,7 +408,7 @@ impl Simulator {
                 alone: count == 1 && is_first,
                 drive: DriveNumber(drive),
                 operation: access.operation,
-                offset: start + done,
+                offset: access.offset + done,
                 length: (access.length - done).min(transfer_max),
                 thread,
                 queue,

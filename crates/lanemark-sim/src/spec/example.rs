@@ -2,9 +2,9 @@
 //! sources.
 
 use super::{
-    ArbitrationSpec, AttachmentSpec, CoalescingSpec, CpuSpec, DataWorkSpec, DieSpec,
-    DriveCondition, DriveSpec, FlashSpec, FrontEndSpec, MediaSpec, PageTimes, PortPathSpec,
-    ProtocolKind, ProtocolSpec, SystemSpec, Technology, TranslationSpec, WriteCacheMode,
+    AttachmentSpec, CpuSpec, DataWorkSpec, DieSpec, DriveCondition, DriveSpec, FlashSpec,
+    FrontEndSpec, MediaSpec, PageTimes, PortPathSpec, ProtocolKind, ProtocolSpec, SystemSpec,
+    Technology, TranslationSpec, WriteCacheMode,
 };
 use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
@@ -86,14 +86,11 @@ impl SystemSpec {
                     transfer_max: Bytes::kibi(128),
                     memory_read: Duration::from_nanoseconds(500),
                     interrupt_time: Duration::ZERO,
-                    arbitration: ArbitrationSpec::default(),
-                    coalescing: CoalescingSpec::default(),
                     adapter: None,
                 },
                 port_path: PortPathSpec { trunk: 0, links: vec![link] },
                 second: None,
                 drive: DriveSpec::example(),
-                namespaces: Vec::new(),
             }],
             volume: None,
             host_power: None,

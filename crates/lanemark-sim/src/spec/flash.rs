@@ -6,6 +6,9 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 /// The unit in which a drive maps logical to physical addresses.
 pub const SLOT: Bytes = Bytes::kibi(4);
 
+/// Number of erased superblocks below which collection begins. Assumed: no source states the number for a drive.
+pub const ERASED_MIN: u32 = 4;
+
 /// The technology of memory cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Technology {
@@ -165,7 +168,7 @@ pub struct FlashSpec {
 }
 
 /// Optional capabilities of a die, beyond the execution of one operation at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DieSpec {
     /// Whether each plane reads independently.
     pub independent_planes: bool,
@@ -173,9 +176,6 @@ pub struct DieSpec {
     pub cache_read: bool,
     /// Whether the data of the next page can be transferred while the previous page is programmed.
     pub cache_program: bool,
-    /// Maximum number of consecutive host reads that precede waiting programs and erases; zero means the order of
-    /// arrival.
-    pub reads_first: u32,
     /// Times of suspension, if a program or erase in progress is suspended for reads.
     pub suspend: Option<SuspendSpec>,
 }
@@ -187,20 +187,6 @@ pub struct SuspendSpec {
     pub enter: Duration,
     /// Time of the resumption, in addition to the remaining time of the operation.
     pub resume: Duration,
-}
-
-impl Default for DieSpec {
-    /// Returns a die that executes one operation at a time and lets up to sixteen consecutive reads precede other
-    /// operations.
-    fn default() -> Self {
-        Self {
-            independent_planes: false,
-            cache_read: false,
-            cache_program: false,
-            reads_first: 16,
-            suspend: None,
-        }
-    }
 }
 
 /// Condition of a drive before the run: the data that was written to it.
@@ -217,35 +203,11 @@ pub enum DriveCondition {
     Random,
 }
 
-/// The rule that chooses the superblock to collect.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CollectionPolicy {
-    /// The superblock with the smallest amount of valid data.
-    #[default]
-    Greedy,
-    /// The superblock with the largest gain for its cost and age: `(1 - u) / 2u * age` (Rosenblum and Ousterhout, "The
-    /// design and implementation of a log-structured file system", ACM TOCS 10(1), 1992).
-    CostBenefit,
-    /// The superblock with the smallest amount of valid data among this number of the oldest superblocks.
-    Windowed(u32),
-}
-
 /// The translation layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TranslationSpec {
-    /// Choice of the superblock that is collected.
-    pub policy: CollectionPolicy,
-    /// Number of erased superblocks below which collection begins.
-    pub erased_min: u32,
-    /// Number of erased superblocks up to which an idle drive collects; zero disables background collection.
-    pub erased_idle: u32,
     /// Time for which the drive must have been idle before it works in the background.
     pub idle_after: Duration,
-    /// Whether data that is expected to be overwritten soon is written to separate superblocks.
-    pub hot_stream: bool,
-    /// The difference in erase counts at which data that is never overwritten is moved to worn blocks; `None` disables
-    /// these moves.
-    pub wear_gap: Option<u32>,
     /// Sizes of the map caches, if the map is only partly in memory.
     pub map: Option<MapSpec>,
     /// The pseudo-SLC cache, if there is one.
@@ -255,25 +217,17 @@ pub struct TranslationSpec {
     /// Share of programmed data that the host wrote while data arrived in random order: the inverse of write
     /// amplification. This share is set if the cost of collection was measured and collection is not simulated.
     pub beside_collection: Option<Ratio>,
-    /// Number of reads of a block after which the drive rewrites the block's data elsewhere; `None` disables refresh.
-    pub refresh_reads: Option<u32>,
 }
 
 impl Default for TranslationSpec {
-    /// Returns greedy collection below four erased superblocks, with the whole map in memory.
+    /// Returns a layer with the whole map in memory.
     fn default() -> Self {
         Self {
-            policy: CollectionPolicy::Greedy,
-            erased_min: 4,
-            erased_idle: 0,
             idle_after: Duration::from_microseconds(10_000),
-            hot_stream: false,
-            wear_gap: None,
             map: None,
             pseudo_slc: None,
             compression: Ratio::ONE,
             beside_collection: None,
-            refresh_reads: None,
         }
     }
 }
@@ -348,8 +302,8 @@ impl FlashSpec {
         if self.technology.in_place() {
             return 0;
         }
-        let streams = if self.translation.hot_stream { 4 } else { 2 };
-        streams + u64::from(self.translation.erased_min) + self.pseudo_slc_superblocks()
+        // The host's data and moved data each fill a superblock.
+        2 + u64::from(ERASED_MIN) + self.pseudo_slc_superblocks()
     }
 
     /// Returns the number of superblocks that the pseudo-SLC cache always has.
@@ -388,21 +342,6 @@ impl FlashSpec {
             value: share.to_string(),
             bound: bound.to_owned(),
         })
-    }
-
-    /// Checks that a read moves up to one unit, and that the flash has blocks to refresh.
-    fn check_refresh(&self) -> Result<(), SpecError> {
-        let field = "drive.translation.refresh_reads";
-        match self.translation.refresh_reads {
-            Some(reads) if self.technology.in_place() => {
-                let bound = "not for 3D XPoint, which is written in place".to_owned();
-                Err(SpecError { field, value: reads.to_string(), bound })
-            }
-            Some(reads) => {
-                check_within(field, reads.into(), self.pages_per_block.into(), 1_000_000_000)
-            }
-            None => Ok(()),
-        }
     }
 
     /// Checks that all pages take the same time or that each page of a cell has its own time.
@@ -449,12 +388,6 @@ impl FlashSpec {
         check_within("drive.flash.planes", self.planes.into(), 1, 16)?;
         check_within("drive.flash.pages_per_block", self.pages_per_block.into(), 1, 65_536)?;
         check_within("drive.flash.blocks_per_plane", self.blocks_per_plane.into(), 1, 1 << 24)?;
-        check_within(
-            "drive.translation.erased_min",
-            self.translation.erased_min.into(),
-            2,
-            1 << 20,
-        )?;
         let page = self.page;
         if page < SLOT || !page.get().is_multiple_of(SLOT.get()) || page > Bytes::kibi(64) {
             let bound = "a multiple of 4 KiB up to 64 KiB".to_owned();
@@ -474,7 +407,6 @@ impl FlashSpec {
             return fail("drive.translation.compression", least.to_string(), bound);
         }
         self.check_collection()?;
-        self.check_refresh()?;
         self.check_pages()?;
         self.check_times()?;
         let raw = self.capacity();

@@ -35,13 +35,13 @@ pub use cloud::{
 pub use content::PriorContent;
 pub use disk::{DiskSpec, DiskZone, SeekSpec};
 pub use flash::{
-    CollectionPolicy, DieSpec, DriveCondition, FlashSpec, MapSpec, PageTimes, PseudoSlcSpec, SLOT,
+    DieSpec, DriveCondition, ERASED_MIN, FlashSpec, MapSpec, PageTimes, PseudoSlcSpec, SLOT,
     SuspendSpec, Technology, TranslationSpec,
 };
 pub use front_end::FrontEndSpec;
 pub use journal::JournalSpec;
 pub use media::MediaSpec;
-pub use ports::{MultipathPolicy, PortPathSpec, SecondPort};
+pub use ports::{PortPathSpec, SecondPort};
 pub use power::{
     HostPower, MediaPower, POWER_MAX, POWER_STATES_MAX, POWER_TIME_MAX, PowerSpec, PowerState,
 };
@@ -86,8 +86,6 @@ pub struct AttachmentSpec {
     pub second: Option<SecondPort>,
     /// The drive.
     pub drive: DriveSpec,
-    /// Length of each namespace; empty if one namespace covers the drive.
-    pub namespaces: Vec<Bytes>,
 }
 
 /// A host protocol.
@@ -111,101 +109,8 @@ pub struct ProtocolSpec {
     pub memory_read: Duration,
     /// Processor time per interrupt, in addition to the time of the completions that it announces.
     pub interrupt_time: Duration,
-    /// The arbitration between the queues of an NVMe drive.
-    pub arbitration: ArbitrationSpec,
-    /// Interrupts of an NVMe drive that announce several completions.
-    pub coalescing: CoalescingSpec,
     /// The processor of the host bus adapter, if the protocol uses an adapter and its times are known.
     pub adapter: Option<AdapterSpec>,
-}
-
-/// The arbitration between the submission queues of a drive: round robin unless there are weights.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArbitrationSpec {
-    /// The weights of weighted round robin with urgent priority class.
-    pub weights: Option<ClassWeights>,
-    /// Maximum number of consecutive commands from a queue, if limited. NVMe allows powers of two from 1 to 64.
-    pub burst: Option<u32>,
-    /// The classes of the first queues, for weighted round robin; all other queues are medium.
-    pub queue_classes: Vec<QueueClass>,
-}
-
-/// The priority of a submission queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum QueueClass {
-    /// Precedes all other classes.
-    Urgent,
-    /// The first weighted level.
-    High,
-    /// The second weighted level.
-    #[default]
-    Medium,
-    /// The third weighted level.
-    Low,
-}
-
-/// Number of commands of each weighted level in one round, 1 to 256.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClassWeights {
-    /// High priority.
-    pub high: u32,
-    /// Medium priority.
-    pub medium: u32,
-    /// Low priority.
-    pub low: u32,
-}
-
-/// Interrupt coalescing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CoalescingSpec {
-    /// Number of completions that are announced together; 1 disables coalescing.
-    pub threshold: u32,
-    /// Aggregation time: the maximum wait of the first completion; zero disables coalescing.
-    pub time: Duration,
-}
-
-/// Maximum accepted number of commands per visit to a queue.
-pub const BURST_MAX: u32 = 128;
-/// Maximum weight: an eight-bit field that starts at zero.
-pub const WEIGHT_MAX: u32 = 256;
-/// Maximum aggregation threshold: an eight-bit field that starts at zero.
-pub const THRESHOLD_MAX: u32 = 256;
-/// Maximum aggregation time: 255 units of 100 µs.
-pub const AGGREGATION_TIME_MAX: Duration = Duration::from_microseconds(25_500);
-
-impl Default for ArbitrationSpec {
-    /// Returns round robin with one command per visit.
-    fn default() -> Self {
-        Self { weights: None, burst: Some(1), queue_classes: Vec::new() }
-    }
-}
-
-impl ArbitrationSpec {
-    /// Returns the class of a queue.
-    pub fn class_of(&self, queue: u32) -> QueueClass {
-        self.queue_classes.get(queue as usize).copied().unwrap_or_default()
-    }
-}
-
-impl Default for ClassWeights {
-    /// Returns a weight of 1 for each class.
-    fn default() -> Self {
-        Self { high: 1, medium: 1, low: 1 }
-    }
-}
-
-impl Default for CoalescingSpec {
-    /// Returns disabled coalescing.
-    fn default() -> Self {
-        Self { threshold: 1, time: Duration::ZERO }
-    }
-}
-
-impl CoalescingSpec {
-    /// Returns whether coalescing is enabled.
-    pub(crate) fn is_on(&self) -> bool {
-        self.threshold > 1 && self.time > Duration::ZERO
-    }
 }
 
 /// The host protocols. A new protocol needs a variant here and arms in `host/protocol.rs`.
@@ -328,26 +233,6 @@ impl ProtocolSpec {
     pub fn adapter_cache(&self) -> Option<AdapterCacheSpec> {
         self.adapter.and_then(|adapter| adapter.cache)
     }
-
-    fn check_nvme(&self) -> Result<(), SpecError> {
-        let ArbitrationSpec { weights, burst, queue_classes } = &self.arbitration;
-        check_within("protocol.arbitration_burst", burst.unwrap_or(1).into(), 1, BURST_MAX.into())?;
-        let ClassWeights { high, medium, low } = weights.unwrap_or_default();
-        for weight in [high, medium, low] {
-            check_within("protocol.weights", weight.into(), 1, WEIGHT_MAX.into())?;
-        }
-        check_within("protocol.classes", queue_classes.len() as u64, 0, self.queues.into())?;
-        let CoalescingSpec { threshold, time } = self.coalescing;
-        check_within("protocol.coalescing_threshold", threshold.into(), 1, THRESHOLD_MAX.into())?;
-        if time > AGGREGATION_TIME_MAX {
-            return Err(SpecError {
-                field: "protocol.coalescing_time",
-                value: time.to_string(),
-                bound: format!("at most {AGGREGATION_TIME_MAX}"),
-            });
-        }
-        Ok(())
-    }
 }
 
 impl ProtocolSpec {
@@ -390,7 +275,6 @@ impl AttachmentSpec {
             QUEUE_DEPTH.min.into(),
             QUEUE_DEPTH.max.into(),
         )?;
-        self.protocol.check_nvme()?;
         self.protocol.check_times()?;
         let transfer_max = self.protocol.transfer_max;
         self.protocol.adapter.map_or(Ok(()), |adapter| adapter.check(transfer_max))?;
@@ -412,7 +296,6 @@ impl AttachmentSpec {
         for (field, rate) in rates {
             rate.map_or(Ok(()), |rate| check_rate(field, rate))?;
         }
-        self.check_namespaces()?;
         self.drive.power.as_ref().map_or(Ok(()), |power| power.check(&self.drive.media))?;
         self.second.as_ref().map_or(Ok(()), SecondPort::check)?;
         self.drive.media.check(self.drive.capacity)?;
@@ -443,9 +326,7 @@ impl SystemSpec {
             attachment.check()
         })?;
         if let Some(volume) = self.volume {
-            let namespaces =
-                self.attachments.iter().map(|attachment| attachment.namespaces.len()).max();
-            volume.check(&self.drive_capacities(), namespaces.unwrap_or(0))?;
+            volume.check(&self.drive_capacities())?;
         }
         self.fault_errors().into_iter().next().map_or(Ok(()), Err)
     }

@@ -2,7 +2,6 @@
 
 use super::bounds::SpecError;
 use crate::link::LinkSpec;
-use lanemark_schema::units::Duration;
 
 /// The links from the host to a port.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,25 +12,11 @@ pub struct PortPathSpec {
     pub links: Vec<LinkSpec>,
 }
 
-/// The choice between the two paths of a drive for each command.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MultipathPolicy {
-    /// Commands use the paths in turn.
-    #[default]
-    RoundRobin,
-    /// All commands use the first path while it works.
-    Failover,
-}
-
 /// The second port of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecondPort {
     /// The path to the second port.
     pub port_path: PortPathSpec,
-    /// Choice between the two ports for each command.
-    pub multipath: MultipathPolicy,
-    /// Time for which the host waits for an answer over a path that has failed.
-    pub path_timeout: Duration,
 }
 
 impl SecondPort {

@@ -1,6 +1,5 @@
 //! A request as a program submits it to a system.
 
-use super::target::DriveNamespace;
 use lanemark_schema::units::Instant;
 use lanemark_schema::workload::Access;
 
@@ -19,8 +18,8 @@ use lanemark_schema::workload::Access;
 pub struct Submission {
     /// Simulated time of the submission, which must not be in the past.
     pub at: Instant,
-    /// The drive or namespace; the default for a request to a volume.
-    pub target: DriveNamespace,
+    /// The drive, 0 for the first; 0 for a request to a volume.
+    pub target: u16,
     /// The request's operation and range.
     pub access: Access,
     /// The thread that submits the request; it determines the core and the queue.
@@ -32,13 +31,13 @@ pub struct Submission {
 impl Submission {
     /// Returns a request to the first target by the first thread, with tag 0.
     pub fn new(at: Instant, access: Access) -> Self {
-        Self { at, target: DriveNamespace::default(), access, thread: 0, tag: 0 }
+        Self { at, target: 0, access, thread: 0, tag: 0 }
     }
 
-    /// Sets the drive or namespace.
+    /// Sets the drive.
     #[must_use]
-    pub fn to(self, target: impl Into<DriveNamespace>) -> Self {
-        Self { target: target.into(), ..self }
+    pub fn to(self, target: u16) -> Self {
+        Self { target, ..self }
     }
 
     /// Sets the thread.

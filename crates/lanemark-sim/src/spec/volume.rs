@@ -32,16 +32,12 @@ impl VolumeSpec {
         }
     }
 
-    /// Checks the volume over drives of these `capacities`, which have up to `namespaces` namespaces each.
-    pub(super) fn check(self, capacities: &[Bytes], namespaces: usize) -> Result<(), SpecError> {
+    /// Checks the volume over drives of these `capacities`.
+    pub(super) fn check(self, capacities: &[Bytes]) -> Result<(), SpecError> {
         let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
         if capacities.len() < 2 {
             let bound = format!("a {self} needs at least two drives");
             return fail("volume", format!("{} drive", capacities.len()), bound);
-        }
-        if namespaces > 0 {
-            let bound = format!("a {self} uses whole drives");
-            return fail("volume", format!("{namespaces} namespaces"), bound);
         }
         if let Self::Stripe { chunk } = self {
             let smallest = capacities.iter().copied().min().unwrap_or_default();

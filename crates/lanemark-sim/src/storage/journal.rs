@@ -16,7 +16,6 @@ use crate::engine::slab::{Slab, SyncHandle, Syncs};
 use crate::fault::RequestStatus;
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
-use crate::spec::target::DriveNamespace;
 use crate::spec::{CheckedSystem, JournalSpec};
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Operation};
@@ -31,7 +30,7 @@ pub(crate) struct Journal {
 }
 
 struct TargetJournal {
-    target: DriveNamespace,
+    target: u16,
     start: Bytes,
     length: Bytes,
     /// Offset of the next commit from the start.
@@ -44,7 +43,7 @@ struct TargetJournal {
 struct JournalRequest {
     tag: u64,
     access: Access,
-    target: DriveNamespace,
+    target: u16,
     thread: u32,
     /// The remaining steps of a sync, the last step first.
     left: Vec<Access>,
@@ -61,7 +60,7 @@ impl Journal {
     /// Returns the journals of a system whose host has a file system with a journal.
     pub(crate) fn for_system(spec: &CheckedSystem) -> Option<Self> {
         let journal = spec.journal?;
-        let heads = spec.targets().into_iter().zip(spec.capacities()).map(|(target, capacity)| {
+        let heads = spec.targets().zip(spec.capacities()).map(|(target, capacity)| {
             let slots = |bytes: Bytes| Bytes(bytes.get() / 4096 * 4096);
             let least = journal.records + journal.commit;
             let length = slots(LENGTH_MAX.min(Bytes(capacity.get() / 8))).max(least);
@@ -96,7 +95,7 @@ impl Journal {
     }
 
     /// Returns the steps of a sync, the last step first.
-    fn sync(&mut self, at: Instant, target: DriveNamespace) -> Vec<Access> {
+    fn sync(&mut self, at: Instant, target: u16) -> Vec<Access> {
         let step = self.spec.timestamp_step.picoseconds();
         let tick = at.picoseconds().checked_div(step).unwrap_or(at.picoseconds());
         let head = self.heads.iter_mut().find(|head| head.target == target);

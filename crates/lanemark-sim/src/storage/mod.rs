@@ -16,7 +16,6 @@ use crate::engine::slab::{PartHandle, Parts, Slab, VolumeRequestHandle, VolumeRe
 use crate::fault::{FaultClearError, FaultNumber, RequestStatus};
 use crate::simulator::{Completion, SimError, Simulator};
 use crate::spec::submission::Submission;
-use crate::spec::target::DriveNamespace;
 use crate::spec::{CheckedSystem, PriorContent, VolumeSpec};
 use crate::storage::journal::Journal;
 use crate::storage::volume::VolumePart;
@@ -59,7 +58,7 @@ struct VolumeRequestPart {
 }
 
 impl Storage {
-    /// Creates an idle system whose volume, or each of whose namespaces, contains `content`. `key` determines random
+    /// Creates an idle system whose volume, or each of whose drives, contains `content`. `key` determines random
     /// events inside the drives; its thread is ignored.
     pub fn new(spec: &CheckedSystem, content: PriorContent, key: StreamKey) -> Self {
         let drives = spec.drives();
@@ -148,8 +147,8 @@ impl Storage {
         found
     }
 
-    /// Submits a request to the volume, which is the only target of its system, or to a drive or namespace. The current
-    /// numbers of outstanding requests determine the drive from which a mirror reads.
+    /// Submits a request to the volume, which is the only target of its system, or to a drive. The current numbers
+    /// of outstanding requests determine the drive from which a mirror reads.
     ///
     /// # Errors
     /// Returns the errors of [`Simulator::submit`], or [`SimError::OutOfVolume`].
@@ -168,7 +167,7 @@ impl Storage {
     fn submit_below(&mut self, submission: Submission) -> Result<(), SimError> {
         let Some(volume) = &mut self.volume else { return self.simulator.submit(submission) };
         let Submission { target, access, tag, .. } = submission;
-        if target != DriveNamespace::default() {
+        if target != 0 {
             return Err(SimError::NoTarget { target });
         }
         let Access { offset, length, .. } = access;
@@ -212,7 +211,7 @@ impl Storage {
         let tag = volume.parts.insert(VolumeRequestPart { request, drive }).number().into();
         volume.outstanding[usize::from(drive)] += 1;
         let access = Access { offset, length, ..whole.access };
-        let part = Submission { target: drive.into(), access, tag, ..*whole };
+        let part = Submission { target: drive, access, tag, ..*whole };
         self.simulator.submit_part(part, is_first)
     }
 

@@ -18,11 +18,10 @@ fn us(microseconds: u64) -> Duration {
 }
 
 /// Returns a flash drive or a disk whose media are so slow that they do not store data before `store` has passed.
-fn drive(is_disk: bool, cache: WriteCacheMode, store: Duration, hot_stream: bool) -> DriveSpec {
+fn drive(is_disk: bool, cache: WriteCacheMode, store: Duration) -> DriveSpec {
     let mut drive = DriveSpec { write_cache: cache, ..small_drive() };
     let flash = drive.flash_mut();
     flash.program = PageTimes::alike(store);
-    flash.translation.hot_stream = hot_stream;
     flash.blocks_per_plane = 60;
     if is_disk {
         let disk = DiskSpec { write_cache: cache == WriteCacheMode::Volatile, ..small_disk() };
@@ -39,12 +38,12 @@ proptest! {
     #[test]
     fn a_power_cut_takes_what_no_flush_has_made_last_and_reports_it(
         seed: u64, count in 1u64..60, flushes in 0u64..4, cut_us in 50u64..40_000, is_disk: bool, cache in 0usize..3,
-        volume in 0usize..3, drives in 2usize..4, slow: bool, hot_stream: bool, over_sata: bool,
+        volume in 0usize..3, drives in 2usize..4, slow: bool, over_sata: bool,
     ) {
         let cache = [WriteCacheMode::Volatile, WriteCacheMode::Protected, WriteCacheMode::Off][cache];
         let cache = if is_disk && cache == WriteCacheMode::Protected { WriteCacheMode::Off } else { cache };
         let store = if slow { us(80_000) } else { us(600) };
-        let drive = drive(is_disk, cache, store, hot_stream);
+        let drive = drive(is_disk, cache, store);
         let stripe = VolumeSpec::Stripe { chunk: Bytes::kibi(16) };
         let (base, copies) = match volume {
             0 if over_sata => (sata(drive), 1),

@@ -1,6 +1,6 @@
 //! Tests with Little's law that all requests in flight at the end of a test are reported.
 
-use crate::spec::{JournalSpec, MultipathPolicy, SystemSpec, VolumeSpec};
+use crate::spec::{JournalSpec, SystemSpec, VolumeSpec};
 use crate::tests::fault::with;
 use crate::tests::link::dual;
 use crate::tests::runs::{nvme, run, sata, simulate, small_drive, test, times};
@@ -87,7 +87,7 @@ proptest! {
         let base = match kind {
             0 => nvme(drive),
             1 => sata(drive),
-            2 => dual(&drive, MultipathPolicy::RoundRobin),
+            2 => dual(&drive),
             3 => SystemSpec {
                 volume: Some(VolumeSpec::Stripe { chunk: Bytes::kibi(16) }),
                 ..times(nvme(drive), 2)

@@ -8,10 +8,9 @@ use crate::link::{
 use crate::run::ceiling::ceilings;
 use crate::spec::PageTimes;
 use crate::spec::submission::Submission;
-use crate::spec::{DriveSpec, MultipathPolicy, ProtocolKind, SecondPort, SystemSpec};
+use crate::spec::{DriveSpec, ProtocolKind, SecondPort, SystemSpec};
 use crate::tests::runs::{at_rest, megabytes, run, sas, sata, share, small_drive, test, unlimited};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
-use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
 const SAS_RATES: [SasRate; 4] = [SasRate::Gen1, SasRate::Gen2, SasRate::Gen3, SasRate::Gen4];
@@ -30,27 +29,20 @@ fn over_sata(drive: &DriveSpec, model: Sata, depth: u32) -> SystemSpec {
     system
 }
 
-/// Returns a system with a drive that uses PIO in blocks of `block`.
-pub(crate) fn pio(drive: &DriveSpec, block: Bytes) -> SystemSpec {
-    over_sata(drive, Sata::new(SataRate::Gen3, SataCommands::Pio { block }), 1)
-}
-
-/// Returns a system with a drive whose data path and FIFO of `fifo` bytes pause its frames.
-pub(crate) fn with_fifo(drive: &DriveSpec, fifo: Bytes) -> SystemSpec {
-    let model = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let model = model.with_fifo(fifo, drive.data_path_read, drive.data_path_write);
-    over_sata(drive, model, 32)
+/// Returns a system with a drive that uses PIO.
+pub(crate) fn pio(drive: &DriveSpec) -> SystemSpec {
+    over_sata(drive, Sata::new(SataRate::Gen3, SataCommands::Pio), 1)
 }
 
 /// Returns a SAS drive with two ports of one phy each, `a` and `b`, on one adapter.
-pub(crate) fn dual(drive: &DriveSpec, multipath: MultipathPolicy) -> SystemSpec {
+pub(crate) fn dual(drive: &DriveSpec) -> SystemSpec {
     let mut system = sas(drive.clone(), 1);
     share(&mut system, 1);
     let first = &mut system.attachments[0];
     let mut port_path = first.port_path.clone();
     first.port_path.links[0].name = "SAS 12 Gb/s, port a".to_owned();
     port_path.links[0].name = "SAS 12 Gb/s, port b".to_owned();
-    first.second = Some(SecondPort { port_path, multipath, path_timeout: COMMAND_TIMEOUT });
+    first.second = Some(SecondPort { port_path });
     system
 }
 
@@ -193,7 +185,7 @@ fn sas_carries_both_directions_at_once_and_sata_does_not() {
 
 #[test]
 fn one_pio_read_takes_the_sum_of_its_stages() {
-    let system = pio(&small_drive(), Bytes(512));
+    let system = pio(&small_drive());
     let (LinkModel::Pcie(uplink), LinkModel::Sata(link)) = (
         system.attachments[0].port_path.links[0].model,
         system.attachments[0].port_path.links[1].model,
@@ -228,66 +220,21 @@ fn one_pio_read_takes_the_sum_of_its_stages() {
 fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
     let length = Bytes::mebi(8);
     for rate in SATA_RATES {
-        for block in [Bytes(512), Bytes::kibi(8)] {
-            let model = Sata::new(rate, SataCommands::Pio { block });
-            let mut system = over_sata(&unlimited(), model, 1);
-            system.attachments[0].protocol.transfer_max = length;
-            system.attachments[0].drive.buffer = Bytes::mebi(16);
-            system.attachments[0].drive.flash_mut().program =
-                PageTimes::alike(Duration::from_nanoseconds(10));
-            for read in [true, false] {
-                let data = if read {
-                    model.read_data_time(length, true) + model.read_completion_time()
-                } else {
-                    model.write_data_time(length, true) + model.completion_time()
-                };
-                let formula = (length / (model.issue_time() + data)).as_megabytes();
-                let seen = megabytes(&run(&system, &test(length, Pattern::Sequential, read, 2)));
-                assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
-            }
+        let model = Sata::new(rate, SataCommands::Pio);
+        let mut system = over_sata(&unlimited(), model, 1);
+        system.attachments[0].protocol.transfer_max = length;
+        system.attachments[0].drive.buffer = Bytes::mebi(16);
+        system.attachments[0].drive.flash_mut().program =
+            PageTimes::alike(Duration::from_nanoseconds(10));
+        for read in [true, false] {
+            let data = match read {
+                true => model.read_data_time(length, true) + model.read_completion_time(),
+                false => model.write_data_time(length, true) + model.completion_time(),
+            };
+            let formula = (length / (model.issue_time() + data)).as_megabytes();
+            let seen = megabytes(&run(&system, &test(length, Pattern::Sequential, read, 2)));
+            assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
         }
-    }
-}
-
-/// Returns the throughput of a run, and the utilisation of its SATA link.
-fn throughput_and_use(system: &SystemSpec, read: bool) -> (f64, f64) {
-    let sample = run(system, &test(Bytes::kibi(128), Pattern::Sequential, read, 8));
-    let path = sample.path.as_ref().unwrap();
-    let link = path.hops.iter().find(|hop| hop.name.starts_with("SATA")).unwrap();
-    (megabytes(&sample), link.utilisation)
-}
-
-/// The utilisation of the link is the time of one frame per 8 KiB of data. If the link takes longer than the drive, the
-/// link is the bottleneck and always busy.
-#[test]
-fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
-    let rate = BytesPerSecond(300_000_000);
-    let mut drive = unlimited();
-    drive.data_path_read = Some(rate);
-    drive.data_path_write = Some(rate);
-    drive.flash_mut().program = PageTimes::alike(Duration::from_nanoseconds(10));
-    drive.buffer = Bytes::mebi(16);
-    let block = Bytes::kibi(128);
-    for (fifo, read) in [128, 1024, 4096].into_iter().flat_map(|f| [(f, true), (f, false)]) {
-        let system = with_fifo(&drive, Bytes(fifo));
-        let LinkModel::Sata(model) = system.attachments[0].port_path.links[1].model else {
-            unreachable!()
-        };
-        let (data, end) = if read {
-            (model.read_data_time(block, true), model.read_completion_time())
-        } else {
-            (model.write_data_time(block, true), model.completion_time())
-        };
-        let occupied = model.issue_time() + data + end;
-        let moved = block / rate;
-        let formula = (block / occupied.max(moved)).as_megabytes();
-        let share = (occupied.as_seconds() / moved.as_seconds()).min(1.0);
-        let (carried, utilisation) = throughput_and_use(&system, read);
-        assert!((carried / formula - 1.0).abs() < 0.01, "{fifo} B: {carried} for {formula} MB/s");
-        assert!((utilisation - share).abs() < 0.02, "{fifo} B: {utilisation} for {share}");
-        // With a FIFO for a whole frame the link is free half of the time.
-        let (free, busy) = throughput_and_use(&with_fifo(&drive, Bytes::kibi(8)), read);
-        assert!(free >= carried && busy < 0.65, "{free} MB/s, {busy}");
     }
 }
 

@@ -4,7 +4,7 @@ use crate::fault::RequestStatus;
 use crate::link::{LinkModel, Pcie, PcieGeneration};
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
-use crate::spec::{DriveCondition, MultipathPolicy, SystemSpec, WriteCacheMode};
+use crate::spec::{DriveCondition, SystemSpec, WriteCacheMode};
 use crate::storage::Storage;
 use crate::tests::fault::with;
 use crate::tests::link::{dual, read_of};
@@ -207,7 +207,7 @@ fn a_fault_that_is_yet_to_come_changes_nothing() {
         sata(small_drive()),
         sata(protected),
         sas(small_drive(), 2),
-        dual(&small_drive(), MultipathPolicy::RoundRobin),
+        dual(&small_drive()),
     ] {
         let base = times(base, 2);
         let sound = outcomes(&base, &mixed()).0;
@@ -240,14 +240,9 @@ fn a_drive_rests_when_all_is_answered_after_any_fault() {
     let uplink = Pcie::new(PcieGeneration::One, 1, Bytes(128), Bytes(512));
     shared.attachments[0].port_path.links[0].model = LinkModel::Pcie(uplink);
     share(&mut shared, 1);
-    for base in [
-        shared,
-        nvme(drive.clone()),
-        sata(drive.clone()),
-        sas(drive.clone(), 2),
-        dual(&drive, MultipathPolicy::RoundRobin),
-        dual(&drive, MultipathPolicy::Failover),
-    ] {
+    for base in
+        [shared, nvme(drive.clone()), sata(drive.clone()), sas(drive.clone(), 2), dual(&drive)]
+    {
         let base = times(base, 2);
         for fault in [
             "media-error range=0B..4MiB recovery=1ms at=3ms",

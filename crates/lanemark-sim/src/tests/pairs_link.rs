@@ -1,8 +1,7 @@
 //! Tests pairs of link and port faults, and pairs of these faults and states of a drive.
 
 use crate::fault::RequestStatus;
-use crate::link::LinkModel;
-use crate::spec::{MultipathPolicy, WriteCacheMode};
+use crate::spec::WriteCacheMode;
 use crate::tests::fault::with;
 use crate::tests::link::{dual, read_of};
 use crate::tests::pairs::{Ask, BLOCK, HALF, alone, block, end, latency, ms, outcomes, read, us};
@@ -86,7 +85,7 @@ fn a_flush_of_the_host_is_no_recovery_and_fails_with_a_drive_that_is_gone() {
 
 #[test]
 fn a_command_on_the_port_that_is_lost_goes_over_the_other_after_its_time() {
-    let base = dual(&small_drive(), MultipathPolicy::RoundRobin);
+    let base = dual(&small_drive());
     for (port, lost) in [(0, 0), (1, 1)] {
         let fault = format!("port-loss port={port} timeout=2ms at=1ms");
         let asks = [read(us(990), 0), read(us(991), 1), read(ms(5), 2), read(ms(6), 3)];

@@ -1,11 +1,8 @@
 //! Tests queues and interrupts in whole systems: shares, exact delays, and invariants.
 
-use crate::engine::budget::Hop;
 use crate::simulator::{Completion, Simulator};
 use crate::spec::submission::Submission;
-use crate::spec::{
-    ArbitrationSpec, ClassWeights, CoalescingSpec, ProtocolKind, QueueClass, SystemSpec,
-};
+use crate::spec::{ProtocolKind, SystemSpec};
 use crate::tests::random_read;
 use crate::tests::runs::{at_rest, check_stages, nvme, sata, simulate, small_drive, unlimited};
 use lanemark_schema::rng::StreamKey;
@@ -92,91 +89,6 @@ fn round_robin_gives_a_shallow_queue_the_share_of_a_deep_one() {
 }
 
 #[test]
-fn saturated_queues_get_the_shares_of_their_weights() {
-    let mut system = slow_front_end();
-    system.attachments[0].protocol.arbitration = ArbitrationSpec {
-        weights: Some(ClassWeights { high: 8, medium: 4, low: 2 }),
-        burst: Some(2),
-        queue_classes: vec![QueueClass::High, QueueClass::Medium, QueueClass::Low],
-    };
-    // The fourth queue does not have a class, and shares the medium class.
-    let expected = [8.0 / 14.0, 2.0 / 14.0, 2.0 / 14.0, 2.0 / 14.0];
-    assert_shares(&count_served(&system, &[32, 32, 32, 32], 28_000), &expected);
-    system.attachments[0].protocol.arbitration.queue_classes[2] = QueueClass::Urgent;
-    assert!(count_served(&system, &[32, 32, 32, 32], 1_000)[2] > 0.99, "all but what came before");
-}
-
-#[test]
-fn an_urgent_command_waits_for_one_service_and_not_for_the_queue() {
-    let mut system = slow_front_end();
-    system.attachments[0].drive.front_end.read_latency = us(3);
-    system.attachments[0].protocol.arbitration = ArbitrationSpec {
-        weights: Some(ClassWeights { high: 1, medium: 1, low: 1 }),
-        queue_classes: vec![QueueClass::Medium, QueueClass::Urgent],
-        ..ArbitrationSpec::default()
-    };
-    let mut accesses = vec![(Instant::ZERO, 0); 50];
-    accesses.push((Instant::ZERO + us(100), 1));
-    let (completions, _) = complete_all(&system, &accesses);
-    let urgent = completions.iter().find(|completion| completion.tag == 50).unwrap();
-    let front_end = Hop::FrontEnd as usize;
-    assert!(urgent.budget.wait(front_end) <= us(10));
-    assert_eq!(urgent.budget.service(front_end), us(13));
-    // The last overtaken command shows that each overtaken command waits for one more service time.
-    let (before, _) = complete_all(&system, &accesses[..50]);
-    let last = |completions: &[Completion]| completions.last().unwrap().completed;
-    assert_eq!(last(&completions).since(last(&before)), us(10));
-}
-
-#[test]
-fn a_threshold_that_is_met_announces_all_with_one_interrupt() {
-    let mut system = nvme(small_drive());
-    system.attachments[0].protocol.interrupt_time = us(2);
-    system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 4, time: us(10_000) };
-    let accesses = [(Instant::ZERO, 0); 8];
-    let (completions, interrupts) = complete_all(&system, &accesses);
-    assert_eq!(interrupts, 2);
-    let complete = system.attachments[0].protocol.read_time / 2;
-    for batch in completions.chunks(4) {
-        // The first completion of a batch includes the time of the interrupt; each completion includes its own
-        // processing time.
-        let first = batch[0].completed;
-        for (place, completion) in batch.iter().enumerate() {
-            assert_eq!(completion.completed, first + complete * place as u64);
-        }
-        let cpu = Hop::Cpu as usize;
-        let service = batch.iter().map(|completion| completion.budget.service(cpu));
-        assert_eq!(service.sum::<Duration>(), us(2) + system.attachments[0].protocol.read_time * 4);
-    }
-}
-
-#[test]
-fn a_single_completion_waits_for_the_aggregation_time() {
-    let mut system = nvme(small_drive());
-    let alone = [(Instant::ZERO, 0)];
-    let (before, interrupts) = complete_all(&system, &alone);
-    assert_eq!(interrupts, 1);
-    system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 4, time: us(100) };
-    let (after, interrupts) = complete_all(&system, &alone);
-    assert_eq!(interrupts, 1);
-    assert_eq!(after[0].completed, before[0].completed + us(100));
-    let wait = |completion: &Completion| completion.budget.wait(Hop::Protocol as usize);
-    assert_eq!(wait(&after[0]), wait(&before[0]) + us(100));
-    // Completions of different queues do not wait for each other, and each has its own interrupt.
-    let (both, interrupts) =
-        complete_all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(7), 1)]);
-    assert_eq!(interrupts, 2);
-    assert_eq!(both[0].completed, after[0].completed);
-    assert_eq!(both[1].completed, after[0].completed + us(7));
-    // Three completions that arrive in time are announced when the aggregation time of the first has passed.
-    let at = |microseconds| (Instant::ZERO + us(microseconds), 0);
-    let (three, interrupts) = complete_all(&system, &[at(0), at(30), at(60)]);
-    assert_eq!(interrupts, 1);
-    assert_eq!(three[0].completed, after[0].completed);
-    assert_eq!(three[2].completed, after[0].completed + system.attachments[0].protocol.read_time);
-}
-
-#[test]
 fn every_nvme_completion_pays_its_interrupt() {
     let mut system = nvme(small_drive());
     let accesses = [(Instant::ZERO, 0), (Instant::ZERO + us(500), 1)];
@@ -216,23 +128,12 @@ fn a_queue_of_the_highest_number_works_like_any_other() {
 
 prop_compose! {
     fn any_queues()(
-        queues in 1u32..6, depth in 1u32..40, burst in proptest::option::of(1u32..9),
-        weights in proptest::option::of((1u32..9, 1u32..9, 1u32..9)),
-        classes in proptest::collection::vec(0usize..4, 0..6),
-        threshold in 1u32..9, time in 0u64..200, interrupt_time in 0u64..20,
+        queues in 1u32..6, depth in 1u32..40, interrupt_time in 0u64..20,
     ) -> SystemSpec {
-        use QueueClass::{High, Low, Medium, Urgent};
         let mut system = nvme(small_drive());
         system.attachments[0].protocol.queues = queues;
         system.attachments[0].protocol.queue_depth = depth;
         system.attachments[0].protocol.interrupt_time = us(interrupt_time);
-        system.attachments[0].protocol.coalescing = CoalescingSpec { threshold, time: us(time) };
-        let classes = classes.into_iter().take(queues as usize);
-        system.attachments[0].protocol.arbitration = ArbitrationSpec {
-            weights: weights.map(|(high, medium, low)| ClassWeights { high, medium, low }),
-            burst,
-            queue_classes: classes.map(|class| [Urgent, High, Medium, Low][class]).collect(),
-        };
         system
     }
 }
@@ -252,13 +153,10 @@ proptest! {
         system.attachments[0].drive.front_end.read_time = us(front_end);
         system.attachments[0].drive.flash_mut().blocks_per_plane = 4096;
         if over_sata {
-            let arbitration = ArbitrationSpec::default();
             let drive = system.attachments[0].drive.clone();
             system.attachments[0].port_path = sata(drive).attachments[0].port_path.clone();
             system.attachments[0].protocol.kind = ProtocolKind::Ahci;
             (system.attachments[0].protocol.queues, system.attachments[0].protocol.queue_depth) = (1, 32);
-            system.attachments[0].protocol.arbitration = arbitration;
-            system.attachments[0].protocol.coalescing = CoalescingSpec::default();
         }
         prop_assert_eq!(system.check(), Ok(()));
         let block = Bytes(blocks * 4096);

@@ -8,16 +8,15 @@ use crate::link::{
     UsbTransport,
 };
 use crate::run::replay::{Pace, ReplaySettings, Speed, replay};
+use crate::spec::SystemSpec;
 use crate::spec::submission::Submission;
-use crate::spec::target::DriveNamespace;
-use crate::spec::{MultipathPolicy, SystemSpec};
 use crate::tests::fault::with;
-use crate::tests::link::{dual, enclosed, pio, with_fifo};
+use crate::tests::link::{dual, enclosed, pio};
 use crate::tests::runs::{
     checked, megabytes, nvme, run, sas, sata, share, small_drive, storage_at_rest, test, times,
     unlimited,
 };
-use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
+use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test, TraceArrival};
 
@@ -58,10 +57,9 @@ fn second_load(system: &SystemSpec) -> Vec<(Duration, Budget)> {
     for begin in [ms(0), ms(LOAD)] {
         for drive in 0..system.drives() as u16 {
             for (at, access) in load() {
-                let target = DriveNamespace { drive, namespace: 0 };
                 storage
                     .submit(
-                        Submission::new(Instant::ZERO + begin + at, access).to(target).tagged(tag),
+                        Submission::new(Instant::ZERO + begin + at, access).to(drive).tagged(tag),
                     )
                     .unwrap();
                 tag += 1;
@@ -110,9 +108,6 @@ fn behind_an_uplink() -> SystemSpec {
 }
 
 fn cases() -> Vec<(SystemSpec, &'static str)> {
-    let mut limited = small_drive();
-    limited.data_path_read = Some(BytesPerSecond(200_000_000));
-    limited.data_path_write = limited.data_path_read;
     let mut closed = sas(small_drive(), 4);
     closed.attachments[0].port_path.links[1].model = LinkModel::Sas(Sas::new(SasRate::Gen3, 4));
     let mut unqueued = sata(small_drive());
@@ -132,14 +127,13 @@ fn cases() -> Vec<(SystemSpec, &'static str)> {
         (sata(small_drive()), "retrain speed=1.5Gb/s"),
         (sata(small_drive()), "retrain link=0 lanes=1"),
         (unqueued, "retrain speed=3Gb/s"),
-        (pio(&small_drive(), Bytes::kibi(2)), "retrain speed=3Gb/s"),
-        (with_fifo(&limited, Bytes(512)), "retrain speed=1.5Gb/s"),
+        (pio(&small_drive()), "retrain speed=3Gb/s"),
         (sas(small_drive(), 2), "retrain lanes=1"),
         (sas(small_drive(), 1), "retrain lanes=4 speed=6Gb/s"),
         (closed, "retrain lanes=2 speed=3Gb/s"),
         (usb(UsbTransport::AttachedScsi), "retrain link=1 speed=5Gb/s"),
         (usb(UsbTransport::BulkOnly), "retrain link=3 speed=1.5Gb/s"),
-        (dual(&small_drive(), MultipathPolicy::RoundRobin), "retrain port=1 speed=3Gb/s"),
+        (dual(&small_drive()), "retrain port=1 speed=3Gb/s"),
         (behind_an_uplink(), "retrain link=0 lanes=1"),
         (shared, "retrain link=0 generation=1"),
         (behind_an_uplink(), "retrain link=1 speed=1.5Gb/s"),
@@ -187,9 +181,8 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
         second_load(&with(&system, &[first, second])) == after(&system, "retrain link=0 lanes=2")
     );
     // The links of two ports are distinct.
-    let system = dual(&small_drive(), MultipathPolicy::RoundRobin);
-    let first = "retrain speed=3Gb/s at=2ms for=90ms";
-    let second = "retrain port=1 speed=6Gb/s";
+    let system = dual(&small_drive());
+    let (first, second) = ("retrain speed=3Gb/s at=2ms for=90ms", "retrain port=1 speed=6Gb/s");
     let seen = second_load(&with(&system, &[first, &format!("{second} at=3ms")]));
     assert!(seen == after(&system, second));
     let system = behind_an_uplink();

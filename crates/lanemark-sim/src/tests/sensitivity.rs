@@ -126,7 +126,7 @@ fn unchangeable_hops_are_omitted() {
 
 #[test]
 fn both_ways_to_a_drive_are_made_faster_together() {
-    let system = link::dual(&unlimited(), crate::spec::MultipathPolicy::RoundRobin);
+    let system = link::dual(&unlimited());
     let reads = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
     let base = simulate(&system, &reads, KEY).unwrap();
     for variant in variants(&checked(&system), &reads.checked().unwrap(), &base) {

@@ -2,7 +2,7 @@
 //! theory of this phase.
 
 use crate::drive::write_amplification;
-use crate::spec::{DriveCondition, DriveSpec};
+use crate::spec::{DriveCondition, DriveSpec, ERASED_MIN};
 use crate::tests::runs::{nvme, run, simulate, small_drive, test};
 use lanemark_schema::result::DrivePhases;
 use lanemark_schema::result::Sample;
@@ -39,7 +39,7 @@ fn in_rounds(drive: &DriveSpec, length: Duration, tracked: TrackedFigure) -> Tes
 /// stream of moved data fill one superblock each, and collection keeps some superblocks erased.
 fn theory(drive: &DriveSpec) -> f64 {
     let flash = drive.flash();
-    let filled = f64::from(flash.blocks_per_plane - flash.translation.erased_min) - 0.5;
+    let filled = f64::from(flash.blocks_per_plane - ERASED_MIN) - 0.5;
     write_amplification(filled * flash.superblock().get() as f64 / drive.capacity.get() as f64)
 }
 

@@ -115,24 +115,8 @@ fn the_arbiter_serves_queues_in_turn() {
     let mut asks: Vec<Ask> = (0..4).map(|place| read(us(0), 0, place)).collect();
     asks.push(read(us(5), 1, 9));
     complete_at(&system, &asks, alone + us(10));
-    system.attachments[0].protocol.arbitration.burst = Some(2);
-    complete_at(&system, &asks, alone + us(20));
     system.attachments[0].protocol.queues = 1;
     complete_at(&system, &asks, alone + us(40));
-}
-
-#[test]
-fn an_interrupt_waits_for_its_threshold_or_its_time() {
-    let mut system = nvme(small_drive());
-    let alone = last(&system, &[read(us(0), 0, 0)]);
-    system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 2, time: us(100) };
-    complete_at(&system, &[read(us(0), 0, 0)], alone + us(100));
-    // The second completion reaches the threshold; the handler processes it after the first.
-    let complete = system.attachments[0].protocol.read_time / 2;
-    complete_at(&system, &[read(us(0), 0, 0), read(us(30), 0, 1)], us(30) + alone + complete);
-    // A completion a picosecond later causes a separate interrupt.
-    let late = us(100) + Duration::from_picoseconds(1);
-    complete_at(&system, &[read(us(0), 0, 0), read(late, 0, 1)], late + alone + us(100));
 }
 
 /// The core of a command is idle from its submission until the interrupt.
@@ -194,37 +178,24 @@ fn the_application_does_its_part_while_a_command_waits_for_a_slot() {
 
 #[test]
 fn a_request_may_not_cross_the_end_of_its_drive() {
-    let mut system = nvme(small_drive());
+    let system = nvme(small_drive());
     let capacity = system.attachments[0].drive.capacity;
-    let accepted = |system: &SystemSpec, target: DriveNamespace, offset: Bytes, length: Bytes| {
+    let accepted = |system: &SystemSpec, target: u16, offset: Bytes, length: Bytes| {
         let mut simulator = at_rest(system, Bytes::mebi(32).into());
         let access = Access { operation: Operation::Read, offset, length };
         simulator.submit(Submission::new(Instant::ZERO, access).to(target))
     };
     let last = capacity - BLOCK;
-    assert_eq!(accepted(&system, 0.into(), last, BLOCK), Ok(()));
-    assert_eq!(accepted(&system, 0.into(), Bytes::ZERO, capacity), Ok(()));
+    assert_eq!(accepted(&system, 0, last, BLOCK), Ok(()));
+    assert_eq!(accepted(&system, 0, Bytes::ZERO, capacity), Ok(()));
     for (offset, length) in
         [(last, BLOCK + Bytes(512)), (capacity, Bytes(512)), (Bytes(u64::MAX), BLOCK)]
     {
         let error = SimError::OutOfRange { offset, length, capacity };
-        assert_eq!(accepted(&system, 0.into(), offset, length), Err(error));
+        assert_eq!(accepted(&system, 0, offset, length), Err(error));
     }
-    let target = DriveNamespace { drive: 1, namespace: 0 };
+    let target = 1;
     assert_eq!(accepted(&system, target, Bytes::ZERO, BLOCK), Err(SimError::NoTarget { target }));
-    let target = DriveNamespace { drive: 0, namespace: 1 };
-    assert_eq!(accepted(&system, target, Bytes::ZERO, BLOCK), Err(SimError::NoTarget { target }));
-    // A namespace ends at the first byte of the next namespace.
-    system.attachments[0].namespaces = vec![Bytes::mebi(16), Bytes::mebi(8)];
-    for (namespace, mebibytes) in [(0, 16), (1, 8)] {
-        let target = DriveNamespace { drive: 0, namespace };
-        let capacity = Bytes::mebi(mebibytes);
-        assert_eq!(accepted(&system, target, capacity - BLOCK, BLOCK), Ok(()));
-        let offset = capacity - BLOCK;
-        let length = BLOCK * 2;
-        let error = SimError::OutOfNamespace { offset, length, namespace, capacity };
-        assert_eq!(accepted(&system, target, offset, length), Err(error));
-    }
 }
 
 /// The controller reads the entry of each NVMe command, and before a write's data the list of its pages.
@@ -298,17 +269,6 @@ fn a_test_counts_completions_between_its_ramp_and_its_end() {
     }
 }
 
-/// A completion that waits for its interrupt is lost in a power cut, and the next completion begins a new aggregation
-/// time.
-#[test]
-fn a_power_cut_ends_an_aggregation_time() {
-    let mut system = nvme(small_drive());
-    let alone = last(&system, &[read(us(0), 0, 0)]);
-    system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 2, time: us(1_000) };
-    let cut = crate::tests::fault::with(&system, &["power-cut at=500us boot=100us"]);
-    complete_at(&cut, &[read(us(0), 0, 0), read(us(700), 0, 1)], us(700) + alone + us(1_000));
-}
-
 /// Returns a drive that has been written randomly and has four erased superblocks of 2 MiB and a larger buffer.
 fn nearly_full() -> SystemSpec {
     let mut drive = small_drive();
@@ -362,34 +322,7 @@ fn a_trim_forgets_no_slot_that_it_covers_in_part() {
 }
 
 #[test]
-fn an_idle_drive_begins_to_collect_at_its_time() {
-    let mut system = nearly_full();
-    let translation = &mut system.attachments[0].drive.flash_mut().translation;
-    (translation.erased_idle, translation.idle_after) = (8, us(5_000));
-    let moved_by = |after: Duration| {
-        let mut simulator = run_requests(&system, &[read(us(0), 0, 0)]);
-        let done = simulator.advance().unwrap().completed;
-        let _ = simulator.advance_until(done + after);
-        (simulator.drive_use().moved, done)
-    };
-    // The drive is idle from the moment at which it has sent the completion, before the driver receives it.
-    let (_, done) = moved_by(us(0));
-    let first = (0..=100).map(|tenth| us(5_000) - Duration::from_nanoseconds(100 * tenth));
-    let begins = first.take_while(|after| moved_by(*after).0 > Bytes::ZERO).last();
-    let begins = begins.expect("it collects after 5 ms at the latest");
-    let early = begins - Duration::from_nanoseconds(100);
-    assert!(us(5_000) - begins < us(2), "{begins} after {done:?}");
-    assert_eq!(moved_by(early).0, Bytes::ZERO);
-    // A command before that time delays collection.
-    let mut simulator = run_requests(&system, &[read(us(0), 0, 0), read(us(4_000), 0, 1)]);
-    let _ = simulator.advance_until(Instant::ZERO + us(8_900));
-    let _ = simulator.advance_until(Instant::ZERO + us(8_900));
-    let _ = simulator.advance_until(Instant::ZERO + us(8_900));
-    assert_eq!(simulator.drive_use().moved, Bytes::ZERO);
-}
-
-#[test]
-fn recently_written_data_is_read_at_the_caches_speed() {
+fn what_was_just_written_is_read_at_the_time_of_the_cache_as_far_as_that_has_room() {
     let mut drive = small_drive();
     drive.capacity = Bytes::mebi(512);
     let flash = drive.flash_mut();

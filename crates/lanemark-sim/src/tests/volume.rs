@@ -6,7 +6,6 @@ use crate::run::ceiling::ceilings;
 use crate::simulator::SimError;
 use crate::spec::SystemSpec;
 use crate::spec::submission::Submission;
-use crate::spec::target::DriveNamespace;
 use crate::spec::*;
 use crate::tests::runs::{
     megabytes, nvme, run, simulate, small_drive, storage_at_rest, test, times, unlimited,
@@ -62,7 +61,7 @@ fn a_shared_uplink_is_all_that_a_stripe_carries_and_is_named() {
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 16);
         let sample = run(&system, &test);
         let model = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));
-        let bound = (test.block / model.post_time(test.block)).as_megabytes();
+        let bound = (test.block / model.write_time(test.block)).as_megabytes();
         let seen = megabytes(&sample);
         assert!(seen < bound * 1.001 && seen > bound * 0.97, "x{lanes}: {seen} of {bound}");
         assert_eq!(sample.path.unwrap().busiest, "uplink");
@@ -169,11 +168,11 @@ fn a_flush_reaches_all_drives_and_the_end_is_checked() {
     assert_eq!(capacity, Bytes::mebi(192));
     assert_eq!(system.capacities(), [capacity]);
     let mut storage = storage_at_rest(&system, Bytes::ZERO.into());
-    let mut submit = |target: DriveNamespace, operation, offset, length| {
+    let mut submit = |target: u16, operation, offset, length| {
         let access = Access { operation, offset, length };
         storage.submit(Submission::new(Instant::ZERO, access).to(target))
     };
-    let first = DriveNamespace::default();
+    let first = 0;
     submit(first, Operation::Write, capacity - Bytes::kibi(4), Bytes::kibi(4)).unwrap();
     submit(first, Operation::Flush, Bytes::ZERO, Bytes::ZERO).unwrap();
     submit(first, Operation::Trim, Bytes::ZERO, capacity).unwrap();
@@ -182,7 +181,7 @@ fn a_flush_reaches_all_drives_and_the_end_is_checked() {
     let error = submit(first, Operation::Read, offset, length).unwrap_err();
     assert_eq!(error, SimError::OutOfVolume { offset, length, capacity });
     assert!(submit(first, Operation::Read, Bytes(u64::MAX), length).is_err());
-    let target = DriveNamespace::from(1);
+    let target = 1;
     assert_eq!(
         submit(target, Operation::Read, Bytes::ZERO, length),
         Err(SimError::NoTarget { target })
@@ -205,9 +204,6 @@ fn volumes_that_cannot_be_are_reported() {
         let system = build_volume(&small_drive(), 2, VolumeSpec::Stripe { chunk });
         says(system, "volume.chunk");
     }
-    let mut system = build_volume(&small_drive(), 2, VolumeSpec::Mirror);
-    system.attachments[0].namespaces = vec![Bytes::mebi(8); 2];
-    says(system, "volume = 2 namespaces: a mirror uses whole drives");
 }
 
 fn any_volume() -> impl Strategy<Value = (usize, VolumeSpec)> {

@@ -3,13 +3,12 @@
 //! Units that the host fills are programmed immediately. Garbage collection ([`Translation::relocate`](
 //! super::Translation::relocate)) reads the data to be moved, and programs the unit that it fills when all of that data
 //! has arrived. Each unit of the host's data triggers a proportional share of this work. If no flash is erased for
-//! buffered data, the data waits, the buffer fills, and the host must wait. An idle drive folds its pseudo-SLC cache
-//! and collects up to `erased_idle` superblocks.
+//! buffered data, the data waits, the buffer fills, and the host must wait. An idle drive folds its pseudo-SLC cache.
 
 use super::operation::{DieSite, DieTask, Relocation};
 use super::translation::{CollectionStep, FullUnit, WriteStream};
 use super::{PendingCommand, SolidState};
-use crate::engine::number::{DieNumber, SuperblockNumber};
+use crate::engine::number::SuperblockNumber;
 use crate::engine::schedule::EventSchedule;
 use crate::engine::slab::RelocationHandle;
 use crate::spec::SLOT;
@@ -34,7 +33,7 @@ impl SolidState {
                 self.program(now, FullUnit { unit: slot as u32, slots: 1 }, 1, events);
                 continue;
             }
-            let Some(stream) = self.translation.stream_for(slot) else { return slot };
+            let Some(stream) = self.translation.stream_for_host() else { return slot };
             if let Some(filled) = self.translation.append(stream, slot) {
                 self.program(now, filled, filled.slots, events);
                 if self.translation.is_collection_behind(filled.slots) {
@@ -118,22 +117,6 @@ impl SolidState {
         }
     }
 
-    /// Starts to move a unit if the number of reads of `die` requires a refresh.
-    #[inline]
-    pub(super) fn refresh_after_read(
-        &mut self,
-        now: Instant,
-        die: DieNumber,
-        events: &mut EventSchedule,
-    ) {
-        let Some(refresh) = &mut self.refresh else { return };
-        if refresh.moves_after_read(die) {
-            self.refreshed += 1;
-            let site = DieSite { die, plane: 0, time: refresh.time, retries: 0 };
-            self.flash.start(now, site, DieTask::ProgramMoved, self.spec.unit() * 2, events);
-        }
-    }
-
     fn store_moved(
         &mut self,
         now: Instant,
@@ -171,7 +154,7 @@ impl SolidState {
 
     /// Stores the partial units of host data.
     pub(super) fn pad(&mut self, now: Instant, events: &mut EventSchedule) {
-        for stream in [WriteStream::Host, WriteStream::Hot, WriteStream::PseudoSlc] {
+        for stream in [WriteStream::Host, WriteStream::PseudoSlc] {
             if let Some(filled) = self.translation.pad(stream) {
                 self.program(now, filled, filled.slots, events);
             }

@@ -8,8 +8,8 @@ mod bench;
 
 use self::bench::{Bench, HostCommand};
 use crate::spec::{
-    CollectionPolicy, DieSpec, DriveCondition, DriveSpec, MapSpec, PriorContent, PseudoSlcSpec,
-    SLOT, SuspendSpec, Technology, TranslationSpec, WriteCacheMode,
+    DieSpec, DriveCondition, DriveSpec, MapSpec, PriorContent, PseudoSlcSpec, SLOT, SuspendSpec,
+    Technology, TranslationSpec, WriteCacheMode,
 };
 use crate::tests::runs::small_drive;
 use lanemark_schema::units::{Bytes, Duration};
@@ -46,25 +46,12 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 prop_compose! {
-    fn any_translation()(
-        policy in 0usize..3, erased_idle in 0u32..6, hot_stream: bool,
-        wear_gap in proptest::option::of(1u32..4), map: Option<bool>,
-        erased_min in 2u32..5,
-    ) -> TranslationSpec {
+    fn any_translation()(map: Option<bool>) -> TranslationSpec {
         let map = map.map(|in_host| MapSpec {
             cached: Bytes::kibi(4),
             in_host: if in_host { Bytes::kibi(8) } else { Bytes::ZERO },
         });
-        TranslationSpec {
-            policy: [CollectionPolicy::Greedy, CollectionPolicy::CostBenefit, CollectionPolicy::Windowed(3)][policy],
-            erased_min,
-            erased_idle,
-            idle_after: Duration::from_microseconds(300),
-            hot_stream,
-            wear_gap,
-            map,
-            ..Default::default()
-        }
+        TranslationSpec { idle_after: Duration::from_microseconds(300), map, ..Default::default() }
     }
 }
 
@@ -211,8 +198,7 @@ fn superblocks_with_a_slot_each_are_collected_for_a_host_that_waits() {
     let mut drive = small_drive();
     let flash = drive.flash_mut();
     (flash.channels, flash.dies_per_channel, flash.planes) = (1, 1, 1);
-    (flash.pages_per_block, flash.blocks_per_plane) = (6, 12);
-    flash.translation.erased_min = 2;
+    (flash.pages_per_block, flash.blocks_per_plane) = (6, 14);
     flash.condition = DriveCondition::Sequential;
     let superblock = flash.superblock();
     drive.capacity = superblock * 8;

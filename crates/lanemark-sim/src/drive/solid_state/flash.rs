@@ -27,6 +27,10 @@ use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 
+/// Maximum number of consecutive host reads that precede waiting programs and erases. Assumed: no source states the
+/// number for a drive.
+pub(super) const READS_FIRST: u32 = 16;
+
 /// A part of a die that reads independently: one plane, or all planes together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlaneGroup {
@@ -162,7 +166,7 @@ impl Flash {
             channel_service: Duration::ZERO,
         });
         let at_once = matches!(task, DieTask::Read { .. } | DieTask::ReadMap { .. });
-        if at_once && self.can.reads_first > 0 {
+        if at_once {
             self.lanes[lane as usize].reads.push(&mut self.operations, handle);
             self.dies[usize::from(die)].reads_waiting += 1;
         } else {
@@ -176,7 +180,7 @@ impl Flash {
         loop {
             let die = self.dies[index];
             if die.storing != Handle::NONE {
-                let reads = die.reads_waiting > 0 && die.reads_in_row < self.can.reads_first;
+                let reads = die.reads_waiting > 0 && die.reads_in_row < READS_FIRST;
                 if reads
                     && let Some(suspend) = self.can.suspend
                     && self.suspends(now, index, suspend)
@@ -187,7 +191,7 @@ impl Flash {
                 return;
             }
             let others = die.suspended != Handle::NONE || die.others.head() != Handle::NONE;
-            let turn = others && die.reads_in_row >= self.can.reads_first;
+            let turn = others && die.reads_in_row >= READS_FIRST;
             if die.reads_waiting > 0 && !turn {
                 if !self.begin_reads(now, index, events) || self.lanes_per_die == 1 {
                     return;

@@ -4,7 +4,7 @@
 //! A command takes 1 µs, a page 50 µs in the array (tR), a program 600 µs, an erase 3,000 µs, and the data of one
 //! operation 10 µs on the channel. The expected times are sums of these numbers.
 
-use super::flash::Flash;
+use super::flash::{Flash, READS_FIRST};
 use super::operation::{DieSite, DieTask};
 use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber, SuperblockNumber};
@@ -136,7 +136,7 @@ fn done_at(die: DieSpec, asks: &[(f64, Ask)], expected: &[f64]) {
 
 /// Returns a die without optional capabilities, which executes one operation at a time and serves reads first.
 fn plain() -> DieSpec {
-    DieSpec { reads_first: 8, suspend: None, ..DieSpec::default() }
+    DieSpec::default()
 }
 
 fn suspending() -> DieSpec {
@@ -171,19 +171,18 @@ fn a_die_does_one_thing_after_the_other() {
 fn reads_of_the_host_precede_moves() {
     let asks = [(0.0, Program), (1.0, Program), (2.0, Move), (3.0, READ)];
     done_at(plain(), &asks, &[611.0, 672.0 + 611.0, 1_283.0 + 61.0, 672.0]);
-    let in_order = DieSpec { reads_first: 0, ..plain() };
-    done_at(in_order, &asks, &[611.0, 1_222.0, 1_283.0, 1_344.0]);
 }
 
 #[test]
-fn a_limited_number_of_reads_in_a_row_go_first() {
-    let two = DieSpec { reads_first: 2, ..plain() };
-    let asks = [(0.0, READ), (0.0, READ), (0.0, READ), (0.0, READ), (0.0, Program), (0.0, Program)];
-    let expected = [61.0, 122.0, 733.0 + 61.0, 733.0 + 122.0, 733.0, 855.0 + 611.0];
-    done_at(two, &asks, &expected);
-    let three = DieSpec { reads_first: 3, ..plain() };
-    let expected = [61.0, 122.0, 183.0, 794.0 + 61.0, 794.0, 855.0 + 611.0];
-    done_at(three, &asks, &expected);
+fn reads_go_first_so_many_in_a_row_and_no_more() {
+    let reads = READS_FIRST as usize;
+    let mut asks = vec![(0.0, READ); reads + 2];
+    asks.extend([(0.0, Program), (0.0, Program)]);
+    let first = 61.0 * f64::from(READS_FIRST);
+    let mut expected: Vec<f64> = (1..=READS_FIRST).map(|number| 61.0 * f64::from(number)).collect();
+    let program = first + 611.0;
+    expected.extend([program + 61.0, program + 122.0, program, program + 122.0 + 611.0]);
+    done_at(plain(), &asks, &expected);
 }
 
 #[test]
@@ -220,14 +219,6 @@ fn a_program_whose_data_come_in_is_suspended_when_the_array_begins() {
     for at in [0.5, 5.0, 10.999_999, 11.0] {
         done_at(suspending(), &[(0.0, Program), (at, READ)], &[91.0 + 10.0 + 600.0, 91.0]);
     }
-}
-
-#[test]
-fn no_more_reads_suspend_than_may_go_first() {
-    let die = DieSpec { reads_first: 2, ..suspending() };
-    let asks = [(0.0, Program), (111.0, READ), (301.0, READ), (501.0, READ)];
-    // The third read waits for the program, which has 400 µs left when it continues at 391 µs.
-    done_at(die, &asks, &[791.0, 191.0, 381.0, 852.0]);
 }
 
 #[test]
@@ -269,15 +260,22 @@ fn the_next_program_is_not_loaded_while_one_is_suspended() {
     done_at(die, &asks, &[791.0, 191.0, 1_391.0, 381.0]);
 }
 
-/// A suspended operation continues after `reads_first` consecutive host reads.
+/// A suspended operation continues after `READS_FIRST` consecutive host reads, and is not suspended again.
 #[test]
 fn a_suspended_operation_continues_after_enough_reads() {
-    let die = DieSpec { reads_first: 2, ..suspending() };
-    let asks = [(0.0, Program), (111.0, READ), (111.0, READ), (111.0, READ)];
-    // The third read waits until the program has ended.
-    done_at(die, &asks, &[762.0, 191.0, 252.0, 823.0]);
-    let one = DieSpec { reads_first: 1, ..suspending() };
-    done_at(one, &asks[..3], &[701.0, 191.0, 762.0]);
+    let reads = READS_FIRST as usize;
+    let mut asks = vec![(0.0, Program)];
+    asks.extend(vec![(111.0, READ); reads + 1]);
+    let first = |number: u32| 191.0 + 61.0 * f64::from(number);
+    // The last read waits until the program has ended, 510 µs after its resumption.
+    let ended = first(READS_FIRST - 1) + 510.0;
+    let mut expected = vec![ended];
+    expected.extend((0..READS_FIRST).map(first));
+    expected.push(ended + 61.0);
+    done_at(suspending(), &asks, &expected);
+    // A read that arrives after the resumption does not suspend the program.
+    asks[reads + 1].0 = ended - 300.0;
+    done_at(suspending(), &asks, &expected);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::spec::{
     DieSpec, DriveCondition, FlashSpec, PseudoSlcSpec, SLOT, SuspendSpec, TranslationSpec,
 };
 use lanemark_schema::result::HopId;
-use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 
 impl MediumFormulas for FlashSpec {
@@ -49,25 +49,13 @@ impl MediumFormulas for FlashSpec {
             filled: _,
             cycles: _,
         } = self;
-        let DieSpec {
-            independent_planes: _,
-            cache_read: _,
-            cache_program: _,
-            reads_first: _,
-            suspend,
-        } = die;
+        let DieSpec { independent_planes: _, cache_read: _, cache_program: _, suspend } = die;
         let TranslationSpec {
-            policy: _,
-            erased_min: _,
-            erased_idle: _,
             idle_after: _,
-            hot_stream: _,
-            wear_gap: _,
             map: _,
             pseudo_slc,
             compression: _,
             beside_collection: _,
-            refresh_reads: _,
         } = translation;
         (*read, *program) = (read.halved(), program.halved());
         *erase = *erase / 2;
@@ -111,11 +99,7 @@ fn dies(flash: &FlashSpec, test: &Test) -> MediaDemand {
     let unit = flash.unit();
     let count = operations(flash, test);
     let (sense, programmed) = array_times(flash, test);
-    let mut read = (flash.command_time + sense) * count + test.block / flash.channel_rate;
-    if let Some(reads) = flash.translation.refresh_reads {
-        let moved = flash.moving_time(Ratio::ZERO) + unit * 2 / flash.channel_rate;
-        read += moved.scaled(u64::from(flash.pages_per_block) * count, reads.into());
-    }
+    let read = (flash.command_time + sense) * count + test.block / flash.channel_rate;
     let program = flash.command_time + unit / flash.channel_rate + programmed;
     let written = test.block.get().next_multiple_of(SLOT.get());
     let mut write = program.scaled(written, unit.get());
@@ -154,26 +138,11 @@ fn array_times(flash: &FlashSpec, test: &Test) -> (Duration, Duration) {
 mod tests {
     use super::*;
     use crate::spec::DriveSpec;
+    use lanemark_schema::units::Ratio;
     use lanemark_schema::workload::Pattern;
 
     fn writes(pattern: Pattern, block: Bytes) -> Test {
         Test::of_blocks(block).with(|requests| requests.pattern = pattern)
-    }
-
-    #[test]
-    fn refresh_takes_the_dies_for_its_share_of_reads() {
-        let mut flash = DriveSpec::example().flash().clone();
-        let test = writes(Pattern::Uniform, Bytes::kibi(4));
-        let before = dies(&flash, &test).demand;
-        flash.translation.refresh_reads = Some(flash.pages_per_block * 50);
-        let after = dies(&flash, &test).demand;
-        let unit = flash.unit() * 2 / flash.channel_rate;
-        let moved = flash.read.mean() + flash.program.mean() + unit;
-        let erased = flash.erase.as_seconds() / f64::from(flash.pages_per_block);
-        let expected = (moved.as_seconds() + erased) / 50.0;
-        let more = after.read.as_seconds() - before.read.as_seconds();
-        assert!((more / expected - 1.0).abs() < 1e-6, "{more} for {expected}");
-        assert_eq!(after.write, before.write);
     }
 
     /// A die programs the host's data and, for each unit of this data, the number of moved units that the write

@@ -219,10 +219,7 @@ impl Medium for SolidState {
             return None;
         }
         self.idle_since = now;
-        let matters =
-            self.spec.translation.erased_idle > 0 || self.spec.translation.pseudo_slc.is_some();
-        (matters && self.translation.works_when_idle())
-            .then(|| now + self.spec.translation.idle_after)
+        self.translation.works_when_idle().then(|| now + self.spec.translation.idle_after)
     }
 
     fn idle(&mut self, now: Instant, events: &mut EventSchedule) {
@@ -286,7 +283,7 @@ impl Medium for SolidState {
         let written = self.translation.written();
         DriveUse {
             host_written: SLOT * written.host,
-            moved: SLOT * written.moved + self.spec.unit() * self.refreshed,
+            moved: SLOT * written.moved,
             folded: SLOT * written.folded,
             padded: SLOT * written.padded,
             map_written: self.spec.unit() * self.map_stored,

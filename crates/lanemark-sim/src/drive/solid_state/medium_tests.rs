@@ -5,7 +5,7 @@ use super::*;
 use crate::drive::medium::{Medium, PowerCutData, WriteBurst};
 use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::slab::Handle;
-use crate::spec::{DriveCondition, MapSpec, PseudoSlcSpec, Technology};
+use crate::spec::{MapSpec, PseudoSlcSpec, Technology};
 use crate::tests::runs::small_drive;
 
 fn us(microseconds: u64) -> Duration {
@@ -29,26 +29,31 @@ fn drain(medium: &mut SolidState, events: &mut EventSchedule) {
     }
 }
 
-/// Returns a drive in its steady state that, after 100 µs without commands, collects until `erased_idle` superblocks
-/// are erased.
-fn collecting(erased_idle: u32) -> SolidState {
-    medium(|drive| {
-        let flash = drive.flash_mut();
-        flash.blocks_per_plane = 60;
-        flash.condition = DriveCondition::Random;
-        flash.translation.erased_idle = erased_idle;
-        flash.translation.idle_after = us(100);
-    })
+/// Returns a drive that, after 100 µs without commands, folds its pseudo-SLC cache, which contains `written`.
+fn folding(written: Bytes) -> SolidState {
+    let mut drive = small_drive();
+    let flash = drive.flash_mut();
+    (flash.technology, flash.blocks_per_plane) = (Technology::Tlc, 60);
+    flash.translation.idle_after = us(100);
+    flash.translation.pseudo_slc = Some(PseudoSlcSpec {
+        capacity: Bytes::mebi(4),
+        growth: Bytes::ZERO,
+        read: us(20),
+        program: us(150),
+        fold_when_full: false,
+        emptied_when_idle: false,
+    });
+    let content = PriorContent { is_just_written: true, ..PriorContent::from(written) };
+    SolidState::new(DriveNumber(0), drive.flash(), &drive, content, StreamKey::from_seed(1))
 }
 
 #[test]
 fn an_idle_drive_works_after_its_time_and_not_sooner() {
     let start = Instant::ZERO + us(50);
     let begins = |after: Duration, takes: u32| {
-        let mut medium = collecting(20);
-        let mut events = EventSchedule::new();
-        medium.note_commands(1);
-        assert_eq!(medium.note_answered(start), Some(start + us(100)));
+        let (mut medium, mut events) = (folding(Bytes::mebi(2)), EventSchedule::new());
+        medium.takes(1);
+        assert_eq!(medium.gives(start), Some(start + us(100)));
         if takes > 0 {
             medium.note_commands(takes);
         }
@@ -62,47 +67,27 @@ fn an_idle_drive_works_after_its_time_and_not_sooner() {
 
 #[test]
 fn a_drive_looks_for_idle_work_when_its_last_command_is_done() {
-    let mut medium = collecting(20);
-    medium.note_commands(2);
-    assert_eq!(medium.note_answered(Instant::ZERO), None, "one is left");
-    assert_eq!(medium.note_answered(Instant::ZERO), Some(Instant::ZERO + us(100)));
-    medium.note_commands(3);
+    let mut medium = folding(Bytes::mebi(2));
+    medium.takes(2);
+    assert_eq!(medium.gives(Instant::ZERO), None, "one is left");
+    assert_eq!(medium.gives(Instant::ZERO), Some(Instant::ZERO + us(100)));
+    medium.takes(3);
     medium.power_cut(Instant::ZERO + us(10));
     medium.note_commands(1);
     let at = Instant::ZERO + us(20);
     assert_eq!(medium.note_answered(at), Some(at + us(100)), "a cut ends all commands");
     // A drive without background work does not schedule an idle event.
-    let gives = |mut medium: SolidState| {
-        medium.note_commands(1);
-        medium.note_answered(Instant::ZERO).is_some()
-    };
-    assert!(!gives(collecting(0)) && !gives(collecting(4)) && gives(collecting(5)));
-    let cache = |written| {
-        let mut drive = small_drive();
-        let flash = drive.flash_mut();
-        (flash.technology, flash.blocks_per_plane) = (Technology::Tlc, 60);
-        flash.translation.pseudo_slc = Some(PseudoSlcSpec {
-            capacity: Bytes::mebi(4),
-            growth: Bytes::ZERO,
-            read: us(20),
-            program: us(150),
-            fold_when_full: false,
-            emptied_when_idle: false,
-        });
-        let content = PriorContent { is_just_written: true, ..PriorContent::from(written) };
-        let key = StreamKey::from_seed(1);
-        SolidState::new(DriveNumber(0), drive.flash(), &drive, content, key)
-    };
-    assert!(gives(cache(Bytes::mebi(2))) && !gives(cache(Bytes::ZERO)), "a cache to fold");
+    let mut empty = folding(Bytes::ZERO);
+    empty.takes(1);
+    assert_eq!(empty.gives(Instant::ZERO), None, "there is nothing to fold");
 }
 
 #[test]
 fn a_command_ends_the_work_of_an_idle_drive_before_its_goal() {
     for interrupted in [false, true] {
-        let mut medium = collecting(20);
-        let mut events = EventSchedule::new();
-        medium.note_commands(1);
-        let at = medium.note_answered(Instant::ZERO).unwrap();
+        let (mut medium, mut events) = (folding(Bytes::mebi(3)), EventSchedule::new());
+        medium.takes(1);
+        let at = medium.gives(Instant::ZERO).unwrap();
         medium.idle(at, &mut events);
         if interrupted {
             medium.note_commands(1);

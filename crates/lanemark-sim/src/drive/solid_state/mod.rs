@@ -31,7 +31,6 @@ mod medium_tests;
 mod operation;
 mod parallel_collection;
 mod read_ahead;
-mod refresh;
 mod translation;
 
 #[cfg(test)]
@@ -47,7 +46,6 @@ use self::map_cache::{MapCache, MapLocation};
 use self::operation::{DieSite, DieTask, Relocation};
 use self::parallel_collection::ParallelCollection;
 use self::read_ahead::ReadAhead;
-use self::refresh::ReadRefresh;
 use self::translation::{MovedSlots, SlotRun, Translation};
 use crate::drive::buffer::slots_of;
 use crate::drive::medium::MapMisses;
@@ -85,10 +83,7 @@ pub(crate) struct SolidState {
     flushes: WaitingFlushes,
     /// Garbage collection that is not simulated.
     beside: Option<ParallelCollection>,
-    /// Refresh of blocks that are read often.
-    refresh: Option<ReadRefresh>,
-    /// Number of units that refresh has moved.
-    refreshed: u64,
+    /// Number of commands in the drive.
     commands: u32,
     idle_since: Instant,
     in_background: bool,
@@ -144,9 +139,7 @@ impl SolidState {
             unmapped: VecDeque::new(),
             unmapped_slots: HashTable::new(),
             flushes: WaitingFlushes::new(),
-            beside: ParallelCollection::from_flash(flash),
-            refresh: ReadRefresh::from_flash(flash),
-            refreshed: 0,
+            beside: ParallelCollection::of(flash),
             commands: 0,
             idle_since: Instant::ZERO,
             in_background: false,
@@ -213,7 +206,6 @@ impl SolidState {
                     let site = self.site_of_read(place);
                     let task = DieTask::Read { command };
                     self.flash.start(now, site, task, bytes, events);
-                    self.refresh_after_read(now, site.die, events);
                 }
                 SlotLocation::Nowhere | SlotLocation::Memory => {
                     events.schedule_burst(now, DataBurst { command, bytes }, Event::FromBuffer);
@@ -244,7 +236,6 @@ impl SolidState {
                 let site = self.site_of_read(place);
                 let task = DieTask::Prefetch { stretch };
                 self.flash.start(now, site, task, SLOT * slots, events);
-                self.refresh_after_read(now, site.die, events);
             } else {
                 ahead.on_stretch_arrived(stretch);
             }

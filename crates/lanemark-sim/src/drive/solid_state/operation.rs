@@ -38,7 +38,7 @@ pub(crate) enum DieTask {
     },
     /// Program a page of the map.
     ProgramMap,
-    /// Read a unit of data and program it elsewhere, for refresh or for collection whose moves are not simulated.
+    /// Read a unit of data and program it elsewhere, for collection whose moves are not simulated.
     ProgramMoved,
     /// Erase the die's part of a superblock.
     Erase { superblock: SuperblockNumber },

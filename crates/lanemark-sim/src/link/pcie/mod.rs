@@ -4,8 +4,7 @@
 //! and 32 GT/s with 128b/130b (PCI Express Base Specification 5.0, 4.2). A transaction layer packet consists of its
 //! payload, 8 bytes of framing, sequence number and LCRC in every generation (STP 1 + sequence 2 + LCRC 4 + END 1 in
 //! the first two, a 4-byte token + LCRC 4 later), and a header of 12 bytes, or 16 with a 64-bit address; the header of
-//! a completion has 12 bytes. A digest (ECRC) adds 4 bytes to each packet (2.2.1, 2.7.1). MPS limits the payload of a
-//! packet, and MRRS the data of a read request.
+//! a completion has 12 bytes. MPS limits the payload of a packet, and MRRS the data of a read request.
 //!
 //! A link also carries SKP sets, 4 symbols in 1,538, and packets that answer the other direction: ACK and flow-control
 //! packets of 8 bytes, one of each per acknowledgement interval of ((MPS + 28) · factor / N + k) symbol times. The
@@ -22,25 +21,13 @@
 //! completer splits each request into the minimum number of pieces of up to `completion_payload` (default: MPS). Root
 //! complexes that answer one cache line at a time send pieces of 64 bytes; others send 128 or 256.
 //!
-//! *Data in flight.* The tags of a device limit its unanswered requests: 32, 256 with extended tags, 768 with 10-bit
-//! tags (2.2.6.2). A fetch of write data therefore has up to tags · MRRS bytes in flight for a round trip. Posted
-//! writes need credits from the receiver (2.6.1), which return a round trip later. Tags and credits limit the rate: a
-//! burst occupies its direction for its time on the wire or for bytes / (bytes in flight) · round trip, whichever is
-//! longer. A link's setup states the limits if they are known; by default there is no limit. The default round trip is
-//! twice the link's latency plus 200 ns at the host. A device's tags return over all links between the device and
-//! memory, so the setup must state the round trip for a device downstream of a switch or chipset.
-//!
 //! *Tunnels.* Thunderbolt and USB4 carry the packets of a PCI Express link, without its line code, inside their packets
 //! (USB4 Specification 2.0, 11). The throughput in a tunnel is lower than the link's model predicts. `rate_max` states
 //! the throughput for data in one direction in full packets of MPS. Headers and small packets use a part of this rate,
 //! as on the wire.
 //!
-//! While a limit delays a burst, the direction counts as occupied for small packets as well. Doorbells, completion
-//! entries, MSI-X and command fetches cost only their time on the wire.
-//!
-//! Not modelled: retries, separate header and data credits, credits for completions (endpoints advertise infinite
-//! credits, 2.6.1), the shorter first piece of an unaligned read, tags and credits that other devices or command
-//! packets use, per-packet arbitration between directions.
+//! Not modelled: retries, limits on the data in flight by tags (2.2.6.2) and credits (2.6.1), end-to-end checksums
+//! (ECRC), the shorter first piece of an unaligned read, per-packet arbitration between directions.
 
 mod generation;
 mod setup;
@@ -59,8 +46,6 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 const PACKET_FRAME: u64 = 8;
 /// The header of a completion, in bytes.
 const COMPLETION_HEADER: u64 = 12;
-/// The digest of a packet, in bytes.
-const ECRC: u64 = 4;
 /// An ACK or flow-control packet, in bytes.
 const DLLP: f64 = 8.0;
 /// The share of symbols that are SKP sets.
@@ -78,10 +63,6 @@ pub struct Pcie {
     request_overhead: u64,
     /// Symbols of a completion in addition to its payload.
     completion_overhead: u64,
-    /// Limit on unanswered data that a device has requested.
-    fetch_window: Option<InFlightLimit>,
-    /// Limit on posted data in flight.
-    post_window: Option<InFlightLimit>,
     /// Time per byte, including SKP sets, in units of 2^-20 ps.
     byte_time: u64,
     /// Time for which the answers to data occupy the other direction, as a share of the data's time on the wire, in
@@ -90,13 +71,6 @@ pub struct Pcie {
     /// Latency from the link's setup, for retraining.
     latency: Duration,
     setup: PcieSetup,
-}
-
-/// A limit on the bytes in flight; each byte leaves room for another byte after a round trip.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct InFlightLimit {
-    in_flight: u64,
-    round_trip: Duration,
 }
 
 impl Pcie {
@@ -113,7 +87,7 @@ impl Pcie {
     }
 
     /// Creates a link of `lanes` lanes with `latency` in each direction. The caller must have checked that `lanes` is
-    /// 1, 2, 4, 8 or 16, that sizes are within their bounds, and that neither tags nor credits are zero.
+    /// 1, 2, 4, 8 or 16, and that sizes are within their bounds.
     pub fn with_setup(
         generation: PcieGeneration,
         lanes: u32,
@@ -122,8 +96,7 @@ impl Pcie {
     ) -> Self {
         let width = f64::from(lanes);
         let interval = generation.acknowledge_interval(lanes, setup.payload_max);
-        let digest = if setup.ecrc { ECRC } else { 0 };
-        let request_overhead = PACKET_FRAME + setup.address.header() + digest;
+        let request_overhead = PACKET_FRAME + setup.address.header();
         let payload_max = setup.payload_max.get();
         let wire = generation.lane_rate().0 as f64 * width * (1.0 - SKIP_SHARE);
         let rate = setup.rate_max.map_or(wire, |data| {
@@ -132,8 +105,6 @@ impl Pcie {
         // Each interval carries an ACK and a flow-control packet for the other direction.
         let answers = 2.0 * DLLP / (interval * width);
         let byte_time = (1e12 / rate * f64::from(1u32 << 20)).round() as u64;
-        let round_trip = setup.round_trip.unwrap_or(PcieSetup::usual_round_trip(latency));
-        let window = |in_flight| InFlightLimit { in_flight, round_trip };
         let read_request_max = setup.read_request_max.get();
         Self {
             generation,
@@ -143,9 +114,7 @@ impl Pcie {
             // A completion answers one request.
             completion_payload: setup.completion_payload.get().min(read_request_max),
             request_overhead,
-            completion_overhead: PACKET_FRAME + COMPLETION_HEADER + digest,
-            fetch_window: setup.tags.map(|tags| window(u64::from(tags) * read_request_max)),
-            post_window: setup.posted_credits.map(|credits| window(credits.get())),
+            completion_overhead: PACKET_FRAME + COMPLETION_HEADER,
             byte_time,
             answers: (answers * f64::from(1u32 << 20)).round() as u64,
             latency,
@@ -223,18 +192,6 @@ impl Pcie {
         self.wire_time(self.read_request_bytes(payload))
     }
 
-    /// Returns the time for which posted writes of `payload` bytes occupy their direction: their time on the wire, or
-    /// the time in which their credits return, whichever is longer.
-    pub fn post_time(&self, payload: Bytes) -> Duration {
-        longer_with_window(self.write_time(payload), self.post_window, payload)
-    }
-
-    /// Returns the time for which the completions of `payload` bytes occupy their direction: their time on the wire, or
-    /// the time in which their tags return, whichever is longer.
-    pub(crate) fn fetch_time(&self, payload: Bytes) -> Duration {
-        longer_with_window(self.completion_time(payload), self.fetch_window, payload)
-    }
-
     /// Returns the time for which ACK and flow-control packets occupy one direction while `bytes` on the wire fill the
     /// other.
     pub(crate) fn answer_time(&self, bytes: u64) -> Duration {
@@ -249,28 +206,11 @@ impl Pcie {
 
 impl fmt::Display for Pcie {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { lanes, fetch_window, post_window, .. } = self;
-        let generation = self.generation.number();
+        let (generation, lanes) = (self.generation.number(), self.lanes);
         write!(f, "PCIe {generation}.0 x{lanes}, packets of {}", self.payload_max())?;
         if let Some(most) = self.setup.rate_max {
             write!(f, ", {most} through its tunnel")?;
         }
-        for (window, what) in [(fetch_window, "fetched"), (post_window, "posted")] {
-            if let Some(InFlightLimit { in_flight, round_trip }) = window {
-                write!(f, ", {} {what} in {round_trip}", Bytes(*in_flight))?;
-            }
-        }
         Ok(())
     }
-}
-
-/// Returns the time on the wire or, if there is a window and its time is longer, the time of the window.
-fn longer_with_window(
-    on_wire: Duration,
-    window: Option<InFlightLimit>,
-    payload: Bytes,
-) -> Duration {
-    window.map_or(on_wire, |InFlightLimit { in_flight, round_trip }| {
-        on_wire.max(round_trip.scaled(payload.get(), in_flight))
-    })
 }

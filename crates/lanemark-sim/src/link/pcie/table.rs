@@ -15,13 +15,13 @@ impl LinkFormulas for Pcie {
         match phase {
             CommandPhase::Command(_) | CommandPhase::Completion(_) => PhaseTime::NONE,
             CommandPhase::ToHost(bytes, _) => PhaseTime {
-                to_host: self.post_time(bytes),
+                to_host: self.write_time(bytes),
                 to_drive: self.answer_time(self.write_bytes(bytes)),
             },
             CommandPhase::ToDrive(bytes, _) => PhaseTime {
                 to_host: self.read_request_time(bytes)
                     + self.answer_time(self.completion_bytes(bytes)),
-                to_drive: self.fetch_time(bytes),
+                to_drive: self.completion_time(bytes),
             },
             CommandPhase::Accesses(ProtocolAccesses {
                 host_writes,
@@ -49,8 +49,8 @@ impl LinkFormulas for Pcie {
         let share = test.read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());
         let completion = self.cost(CommandPhase::Accesses(end)).to_host * count;
-        let read = (self.post_time(test.block) + completion).as_seconds();
-        let write = self.fetch_time(test.block).as_seconds();
+        let read = (self.write_time(test.block) + completion).as_seconds();
+        let write = self.completion_time(test.block).as_seconds();
         let request_time = self.cost(CommandPhase::ToDrive(test.block, ALONE)).to_host.as_seconds();
         let answers = self.cost(CommandPhase::ToHost(test.block, ALONE)).to_drive.as_seconds();
         let to_host = read * share + (request_time + completion.as_seconds()) * (1.0 - share);
@@ -106,12 +106,12 @@ mod tests {
         // a write.
         let ended = time(link.write_time(Bytes(16))) + time(link.write_time(Bytes(4)));
         let read = (
-            time(link.post_time(block)) + ended,
+            time(link.write_time(block)) + ended,
             time(link.cost(CommandPhase::ToHost(block, ALONE)).to_drive),
         );
         let write = (
             time(link.cost(CommandPhase::ToDrive(block, ALONE)).to_host) + ended,
-            time(link.fetch_time(block)),
+            time(link.completion_time(block)),
         );
         for share in [0.0, 0.3, 0.5, 0.8, 1.0] {
             let mut test = Test::of_blocks(block);

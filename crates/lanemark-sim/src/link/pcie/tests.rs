@@ -16,15 +16,6 @@ fn set_up(change: impl FnOnce(&mut PcieSetup)) -> Pcie {
     Pcie::with_setup(PcieGeneration::Three, 4, Duration::ZERO, &setup)
 }
 
-/// Returns a link with limited data in flight and a round trip of `round_trip`.
-fn bounded(tags: Option<u32>, posted_credits: Option<Bytes>, round_trip: Duration) -> Pcie {
-    set_up(|setup| {
-        setup.tags = tags;
-        setup.posted_credits = posted_credits;
-        setup.round_trip = Some(round_trip);
-    })
-}
-
 fn rate(bytes: Bytes, time: Duration) -> f64 {
     (bytes / time).as_megabytes()
 }
@@ -92,7 +83,7 @@ const LANE_RATES: [f64; 5] = [
     32e9 / 8.0 * 128.0 / 130.0,
 ];
 
-/// Tests every generation, width and MPS, with both headers, with and without ECRC. If data fills one direction, the
+/// Tests every generation, width and MPS, with both headers. If data fills one direction, the
 /// rate equals the formula without acknowledgements, which travel in the opposite direction. If data fills both
 /// directions, the rate equals the formula of pcie-bench with the printed acknowledgement limits, except that the time
 /// of the acknowledgements themselves does not count toward their intervals; the error is the square of their share,
@@ -110,33 +101,30 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
             let one_way = lane_rate * n * (1.0 - 4.0 / 1538.0);
             let both_ways = lane_rate * n * (1.0 - answers - 4.0 / 1538.0);
             for (address, header) in [(PcieAddress::Short, 12.0), (PcieAddress::Long, 16.0)] {
-                for (ecrc, digest) in [(false, 0.0), (true, 4.0)] {
-                    let usual = PcieSetup::new(Bytes(payload), Bytes(512));
-                    let setup = PcieSetup { address, ecrc, ..usual };
-                    let pcie = Pcie::with_setup(generation, lanes, Duration::ZERO, &setup);
-                    let held = |raw: f64, time: Duration, overhead: f64, within: f64| {
-                        let mps = payload as f64;
-                        let formula = raw * mps / (mps + overhead) / 1e6;
-                        let seen = rate(block, time);
-                        let off = (seen / formula - 1.0).abs();
-                        assert!(off < within, "{pcie}: {seen} for {formula} MB/s");
-                    };
-                    let written = 8.0 + header + digest;
-                    let completed = 8.0 + 12.0 + digest;
-                    held(one_way, pcie.post_time(block), written, 0.001);
-                    held(one_way, pcie.fetch_time(block), completed, 0.001);
-                    // Both directions carry the same amount: each has its own data and the acknowledgements of the
-                    // other direction's data.
-                    let back = |bytes| pcie.wire_time(bytes) + pcie.answer_time(bytes);
-                    let within = 0.001 + answers * answers;
-                    held(both_ways, back(pcie.write_bytes(block)), written, within);
-                    held(both_ways, back(pcie.completion_bytes(block)), completed, within);
-                    checked += 1;
-                }
+                let usual = PcieSetup::new(Bytes(payload), Bytes(512));
+                let setup = PcieSetup { address, ..usual };
+                let pcie = Pcie::with_setup(generation, lanes, Duration::ZERO, &setup);
+                let held = |raw: f64, time: Duration, overhead: f64, within: f64| {
+                    let mps = payload as f64;
+                    let formula = raw * mps / (mps + overhead) / 1e6;
+                    let seen = rate(block, time);
+                    let off = (seen / formula - 1.0).abs();
+                    assert!(off < within, "{pcie}: {seen} for {formula} MB/s");
+                };
+                let (written, completed) = (8.0 + header, 8.0 + 12.0);
+                held(one_way, pcie.write_time(block), written, 0.001);
+                held(one_way, pcie.completion_time(block), completed, 0.001);
+                // Both directions carry the same amount: each has its own data and the acknowledgements of the
+                // other direction's data.
+                let back = |bytes| pcie.wire_time(bytes) + pcie.answer_time(bytes);
+                let within = 0.001 + answers * answers;
+                held(both_ways, back(pcie.write_bytes(block)), written, within);
+                held(both_ways, back(pcie.completion_bytes(block)), completed, within);
+                checked += 1;
             }
         }
     }
-    assert_eq!(checked, 5 * 5 * 3 * 4);
+    assert_eq!(checked, 5 * 5 * 3 * 2);
 }
 
 /// Data to the host occupies its own direction, and 16 bytes per interval of the other direction. Data to the drive
@@ -188,7 +176,7 @@ fn a_burst_costs_the_same_as_its_packets_one_by_one() {
 }
 
 #[test]
-fn a_digest_is_on_every_packet_and_a_short_address_on_all_but_completions() {
+fn a_short_address_is_on_all_packets_but_completions() {
     let bytes = |pcie: Pcie| {
         let payload = Bytes(1024);
         [
@@ -199,7 +187,6 @@ fn a_digest_is_on_every_packet_and_a_short_address_on_all_but_completions() {
     };
     // There are 8 packets of 128 B in each direction, and 2 requests of 512 B.
     assert_eq!(bytes(set_up(|_| ())), [1024 + 8 * 24, 1024 + 8 * 20, 2 * 24]);
-    assert_eq!(bytes(set_up(|setup| setup.ecrc = true)), [1024 + 8 * 28, 1024 + 8 * 24, 2 * 28]);
     assert_eq!(
         bytes(set_up(|setup| setup.address = PcieAddress::Short)),
         [1024 + 8 * 20, 1024 + 8 * 20, 2 * 20]
@@ -221,65 +208,6 @@ fn completions_are_cut_as_the_completer_does_and_answer_one_request_each() {
     assert_eq!(cut(512, 128, 512, 4096), 32, "a request of 128 B does not have an answer of 512 B");
 }
 
-/// A burst whose length is exactly the limit on data in flight takes its wire time or one round trip, whichever is
-/// longer.
-#[test]
-fn a_window_binds_from_the_round_trip_that_is_longer_than_the_wire() {
-    let in_flight = Bytes(32 * 512);
-    let fetched = |round_trip| bounded(Some(32), None, round_trip).fetch_time(in_flight);
-    let posted = |round_trip| bounded(None, Some(in_flight), round_trip).post_time(in_flight);
-    let step = Duration::from_picoseconds(1);
-    let free = set_up(|_| ());
-    let wire = free.completion_time(in_flight);
-    assert_eq!([wire - step, wire, wire + step].map(fetched), [wire, wire, wire + step]);
-    let wire = free.write_time(in_flight);
-    assert_eq!([wire - step, wire, wire + step].map(posted), [wire, wire, wire + step]);
-}
-
-#[test]
-fn a_binding_window_carries_its_data_in_each_round_trip() {
-    let round_trip = Duration::from_microseconds(10);
-    let block = Bytes::mebi(1);
-    let tagged = bounded(Some(32), None, round_trip);
-    // The limit is 16 KiB per 10 µs.
-    assert!((rate(block, tagged.fetch_time(block)) - 1_638.4).abs() < 0.001);
-    assert_eq!(tagged.post_time(block), tagged.write_time(block));
-    let credited = bounded(None, Some(Bytes::kibi(8)), round_trip);
-    assert!((rate(block, credited.post_time(block)) - 819.2).abs() < 0.001);
-    assert_eq!(credited.fetch_time(block), credited.completion_time(block));
-    // A burst receives its share of the rate regardless of its length.
-    assert_eq!(tagged.fetch_time(Bytes(512)), Duration::from_picoseconds(10_000_000 / 32));
-    assert_eq!(tagged.to_string(), "PCIe 3.0 x4, packets of 128 B, 16 KiB fetched in 10 us");
-}
-
-/// By Little's law, a link is saturated when the number of tags reaches the number of requests per round trip.
-#[test]
-fn a_link_is_full_from_as_many_tags_on_as_it_has_requests_in_a_round_trip() {
-    let block = Bytes::mebi(1);
-    let round_trip = Duration::from_microseconds(5);
-    let free = set_up(|_| ());
-    let per_request = free.completion_time(block).as_seconds() / (block.get() as f64 / 512.0);
-    let enough = (round_trip.as_seconds() / per_request).ceil() as u32;
-    assert!(enough > 2, "{enough} tags");
-    let fetch = |tags| bounded(Some(tags), None, round_trip).fetch_time(block);
-    assert_eq!(fetch(enough), free.completion_time(block));
-    assert!(fetch(enough - 1) > free.completion_time(block));
-}
-
-#[test]
-fn an_unstated_round_trip_is_twice_latency_plus_turn_around() {
-    let tagged = |tags, latency| {
-        let setup = PcieSetup { tags: Some(tags), ..PcieSetup::new(Bytes(128), Bytes(512)) };
-        Pcie::with_setup(PcieGeneration::Three, 4, Duration::from_nanoseconds(latency), &setup)
-    };
-    // This is the measured time of a 64 B read.
-    assert_eq!(tagged(1, 150).fetch_time(Bytes(512)), Duration::from_nanoseconds(500));
-    assert_eq!(tagged(1, 1_000).fetch_time(Bytes(512)), Duration::from_nanoseconds(2_200));
-    // With the number of tags that every device has, the wire remains the bottleneck.
-    let usual = tagged(32, 150);
-    assert_eq!(usual.fetch_time(Bytes::mebi(1)), usual.completion_time(Bytes::mebi(1)));
-}
-
 /// If a tunnel carries less than the lanes, it limits long transfers in both directions and at each payload size. If it
 /// carries more, it does not have an effect.
 #[test]
@@ -290,7 +218,7 @@ fn a_tunnel_bounds_data_in_full_packets() {
             let rate_max = rate_max.map(BytesPerSecond);
             let setup = PcieSetup { rate_max, ..PcieSetup::new(Bytes(payload), Bytes(512)) };
             let model = Pcie::with_setup(PcieGeneration::Three, 4, Duration::ZERO, &setup);
-            (model.post_time(block), model.fetch_time(block))
+            (model.write_time(block), model.completion_time(block))
         };
         let (post, fetch) = time(Some(2_750_000_000));
         let seen = (block / post).as_megabytes();

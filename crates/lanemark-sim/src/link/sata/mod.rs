@@ -11,31 +11,27 @@
 //! Register Host-to-Device issues the command, Register Device-to-Host ends it, and there is only one command at a
 //! time. The drive requests each Data frame of a write with DMA Activate.
 //!
-//! PIO (READ and WRITE SECTORS, READ and WRITE MULTIPLE; PIO data-in and data-out protocols): one command at a time.
-//! Data travels in blocks of 1 to 16 sectors, for which the drive raises DRQ; each block is a Data frame after a PIO
-//! Setup frame. The last PIO Setup of a read contains its ending status; a write ends with Register Device-to-Host.
+//! PIO (READ and WRITE SECTORS; PIO data-in and data-out protocols): one command at a time.
+//! Data travels in blocks of one sector, for which the drive raises DRQ; each block is a Data frame after a PIO Setup
+//! frame. The last PIO Setup of a read contains its ending status; a write ends with Register Device-to-Host.
 //! Each burst from the flash begins a new block. Commands with 28-bit addresses carry up to 256 sectors, and commands
 //! with 48-bit addresses carry up to 65,536; these numbers determine a drive's `transfer_max`. The path of the data
 //! beyond the host's registers is not modelled: AHCI and similar controllers move the data to memory like DMA data.
 //!
-//! A drive whose FIFO for frames is smaller than a Data frame begins to send when the FIFO is full, and sends HOLD when
-//! the FIFO is empty. A drive that receives data sends HOLD when the FIFO is full (flow control, 9.4.7). The frame ends
-//! when its last data has passed. If a frame has L bytes, the FIFO has F bytes, and the rate on the drive's side is r,
-//! the data therefore occupies the link for (L - F) / r if that is longer than its time on the wire. HOLDA answers HOLD
-//! after up to 20 dwords; this maximum is added once to each delayed frame. The model also covers the FIFO of a host.
-//!
 //! The link is half duplex: only one direction carries frames at a time, so the link is one station. Commands are sent
 //! between the Data frames of other commands (`frame_turns`).
 //!
-//! Not modelled: flash that cannot deliver data fast enough within a frame, a drive that delays DMA Activate until its
-//! FIFO is empty, retransmission, power states of the link, and the rule that a drive sends a command's data in order
-//! (bursts leave in the order in which they arrive from the flash).
+//! Not modelled: PIO blocks of several sectors (READ and WRITE MULTIPLE), a drive that pauses frames with HOLD because
+//! its FIFO is smaller than a frame (9.4.7), flash that cannot deliver data fast enough within a frame, retransmission,
+//! power states of the link, and the rule that a drive sends a command's data in order (bursts leave in the order in
+//! which they arrive from the flash).
 
 mod table;
 
 use std::fmt;
 
-use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
+use lanemark_schema::units::{BitsPerSecond, Bytes, Duration};
+use lanemark_schema::workload::SECTOR;
 
 const DWORD_BITS: u64 = 40;
 /// Number of dwords of a frame in addition to its content: start, CRC, end.
@@ -44,8 +40,6 @@ const FRAME_DWORDS: u64 = 3;
 const TURN_AROUND_BITS: u64 = 3_000;
 /// Maximum payload of a Data frame, in bytes.
 const DATA_FRAME: u64 = 8192;
-/// Maximum number of dwords from HOLD to its answer HOLDA.
-const HOLD_DWORDS: u64 = 20;
 /// Number of dwords of a Register or Set Device Bits frame.
 const REGISTER: u64 = 5;
 /// Number of dwords of a DMA Setup frame.
@@ -54,13 +48,6 @@ const DMA_SETUP: u64 = 7;
 const DMA_ACTIVATE: u64 = 1;
 const PIO_SETUP: u64 = 5;
 const SET_DEVICE_BITS: u64 = 2;
-
-/// A sector, the smallest amount of data that PIO carries.
-pub const SECTOR: Bytes = Bytes(512);
-/// Minimum size of a frame FIFO: the dwords that are still in transit when HOLD is answered, and some additional room.
-pub const FRAME_FIFO_MIN: Bytes = Bytes(128);
-/// Maximum block of PIO: the content of one Data frame.
-pub const PIO_BLOCK_MAX: Bytes = Bytes(DATA_FRAME);
 
 /// A SATA line rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,11 +67,8 @@ pub enum SataCommands {
     Queued,
     /// READ and WRITE DMA, one at a time.
     Unqueued,
-    /// READ and WRITE SECTORS or MULTIPLE, one at a time.
-    Pio {
-        /// Size of one DRQ block: a power-of-two number of sectors, up to [`PIO_BLOCK_MAX`].
-        block: Bytes,
-    },
+    /// READ and WRITE SECTORS, one at a time, with a block of one sector per DRQ.
+    Pio,
 }
 
 /// A trained SATA link: its model with all constants computed once.
@@ -101,8 +85,6 @@ pub struct Sata {
     completion: Duration,
     /// The kind of commands, for retraining.
     commands: SataCommands,
-    /// Size of the frame FIFO and the read and write rates on the drive's side, for retraining.
-    fifo: Option<(Bytes, Option<BytesPerSecond>, Option<BytesPerSecond>)>,
     /// Time of an STP connection, for retraining.
     connection: Option<Duration>,
 }
@@ -114,14 +96,6 @@ struct DataFrames {
     setup: Duration,
     /// Time of a full frame, including `setup`.
     full: Duration,
-    hold: Option<FrameDelay>,
-}
-
-/// A delay of frames at one end of the link: the size of its FIFO, and the rate on its side of the FIFO.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FrameDelay {
-    fifo: u64,
-    rate: BytesPerSecond,
 }
 
 impl SataRate {
@@ -149,26 +123,18 @@ impl SataRate {
         self.dwords(dwords + FRAME_DWORDS) + self.line_rate().time(TURN_AROUND_BITS)
     }
 
-    /// Returns the time of a Data frame with `bytes` of data, including a possible delay by the drive's FIFO.
-    fn data_frame(self, bytes: u64, hold: Option<FrameDelay>) -> Duration {
-        let dwords = bytes.div_ceil(4);
-        let whole = self.frame(1 + dwords);
-        let Some(FrameDelay { fifo, rate }) = hold else { return whole };
-        let on_wire = self.dwords(dwords);
-        let moved = Bytes(bytes.saturating_sub(fifo)) / rate;
-        if moved <= on_wire {
-            return whole;
-        }
-        whole + (moved - on_wire) + self.line_rate().time(HOLD_DWORDS * DWORD_BITS)
+    /// Returns the time of a Data frame with `bytes` of data.
+    fn data_frame(self, bytes: u64) -> Duration {
+        self.frame(1 + bytes.div_ceil(4))
     }
 }
 
 impl Sata {
-    /// Creates a link at `rate` with one kind of commands. The caller must have checked the size of the PIO block.
+    /// Creates a link at `rate` with one kind of commands.
     pub fn new(rate: SataRate, commands: SataCommands) -> Self {
         let frame_max = match commands {
             SataCommands::Queued | SataCommands::Unqueued => DATA_FRAME,
-            SataCommands::Pio { block } => block.get(),
+            SataCommands::Pio => SECTOR.get(),
         };
         let queued = commands == SataCommands::Queued;
         let issue = rate.frame(REGISTER);
@@ -178,12 +144,9 @@ impl Sata {
             SataCommands::Queued | SataCommands::Unqueued => {
                 (nothing, rate.frame(DMA_ACTIVATE), completion)
             }
-            SataCommands::Pio { .. } => (rate.frame(PIO_SETUP), rate.frame(PIO_SETUP), nothing),
+            SataCommands::Pio => (rate.frame(PIO_SETUP), rate.frame(PIO_SETUP), nothing),
         };
-        let frames = |setup| {
-            let full = setup + rate.data_frame(frame_max, None);
-            DataFrames { setup, full, hold: None }
-        };
+        let frames = |setup| DataFrames { setup, full: setup + rate.data_frame(frame_max) };
         Self {
             rate,
             frame_max,
@@ -194,7 +157,6 @@ impl Sata {
             read_completion,
             completion,
             commands,
-            fifo: None,
             connection: None,
         }
     }
@@ -203,29 +165,7 @@ impl Sata {
     #[must_use]
     pub fn trained(&self, rate: SataRate) -> Self {
         let plain = Self::new(rate, self.commands);
-        let held = match self.fifo {
-            Some((fifo, read, write)) => plain.with_fifo(fifo, read, write),
-            None => plain,
-        };
-        self.connection.map_or(held, |connection| held.over_stp(connection))
-    }
-
-    /// Returns the link to a drive whose frame FIFO has `fifo` bytes. The drive moves data between FIFO and buffer at
-    /// the rates `read` and `write`, if these are limited.
-    #[must_use]
-    pub fn with_fifo(
-        self,
-        fifo: Bytes,
-        read: Option<BytesPerSecond>,
-        write: Option<BytesPerSecond>,
-    ) -> Self {
-        let held = |frames: DataFrames, rate: Option<BytesPerSecond>| {
-            let hold = rate.map(|rate| FrameDelay { fifo: fifo.get(), rate });
-            let full = frames.setup + self.rate.data_frame(self.frame_max, hold);
-            DataFrames { full, hold, ..frames }
-        };
-        let fifo = Some((fifo, read, write));
-        Self { read: held(self.read, read), write: held(self.write, write), fifo, ..self }
+        self.connection.map_or(plain, |connection| plain.over_stp(connection))
     }
 
     /// Returns the link tunnelled through SAS (STP). One connection surrounds the frames that issue a command, and
@@ -289,7 +229,7 @@ impl Sata {
         let full = announcement + frames.full * (bytes.get() / self.frame_max);
         match bytes.get() % self.frame_max {
             0 => full,
-            rest => full + frames.setup + self.rate.data_frame(rest, frames.hold),
+            rest => full + frames.setup + self.rate.data_frame(rest),
         }
     }
 }
@@ -297,11 +237,7 @@ impl Sata {
 impl fmt::Display for Sata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let setup = if self.read.setup > Duration::ZERO { "PIO, " } else { "" };
-        write!(f, "{}, {setup}frames of {}", self.rate.line_rate(), Bytes(self.frame_max))?;
-        match self.read.hold.or(self.write.hold) {
-            Some(hold) => write!(f, ", paused by a FIFO of {}", Bytes(hold.fifo)),
-            None => Ok(()),
-        }
+        write!(f, "{}, {setup}frames of {}", self.rate.line_rate(), Bytes(self.frame_max))
     }
 }
 

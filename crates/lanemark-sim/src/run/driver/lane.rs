@@ -12,7 +12,6 @@ use crate::run::path_use::{HopBusyTimes, busy_since, path_use, share_of_time};
 use crate::run::progress::Progress;
 use crate::simulator::{Completion, SimError, Simulator};
 use crate::spec::submission::Submission;
-use crate::spec::target::DriveNamespace;
 use crate::spec::{CheckedSystem, SystemSpec};
 use crate::storage::Storage;
 use lanemark_schema::result::series::SeriesRecorder;
@@ -39,9 +38,9 @@ pub(super) struct LanePosition {
 
 pub(super) struct TestLane {
     place: LanePosition,
-    /// The threads of all namespaces, in the order of the namespaces, from the first namespace of the first drive.
+    /// The threads of all drives, in the order of the drives.
     threads: Vec<Accesses>,
-    targets: Vec<DriveNamespace>,
+    targets: std::ops::Range<u16>,
     threads_per_target: u32,
     queue_depth: u32,
     think: Duration,
@@ -215,7 +214,7 @@ impl TestLane {
     ) -> Result<(), SimError> {
         self.submitted += 1;
         self.outstanding += 1;
-        let target = self.targets[(thread / self.threads_per_target) as usize];
+        let target = (thread / self.threads_per_target) as u16;
         let tag = LaneTag { lane: self.place.number, slot: tag }.number();
         storage.submit(
             Submission::new(at, access)
@@ -545,7 +544,7 @@ struct CountedRequests {
     energy: Option<EnergyUse>,
 }
 
-/// Returns the accesses of a thread, counted over all namespaces. Sequential threads divide their namespace's span.
+/// Returns the accesses of a thread, counted over all drives. Sequential threads divide their drive's span.
 fn stream(test: &Test, requests: &SyntheticRequests, thread: u32, key: StreamKey) -> Accesses {
     let thread_of_test = thread % test.threads;
     if requests.is_in_order() {

@@ -31,7 +31,7 @@ impl OpenLoopArrivals {
         from: Duration,
     ) -> Option<Self> {
         let schedule = |thread: u32| {
-            // Each namespace has the rate of the test and repeats the threads of the first namespace.
+            // Each drive has the rate of the test and repeats the threads of the first drive.
             let thread_key = StreamKey { thread: thread % test.threads, ..key };
             ArrivalSchedule::new(test, thread_key)
         };

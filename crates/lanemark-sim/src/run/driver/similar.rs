@@ -37,8 +37,7 @@ mod skew;
 use super::convergence::{EarlyEnd, may_converge};
 use crate::run::ceiling::ceilings;
 use crate::spec::{
-    CheckedSystem, CollectionPolicy, DriveCondition, DriveSpec, FlashSpec, MediaSpec, SLOT,
-    SystemSpec,
+    CheckedSystem, DriveCondition, DriveSpec, ERASED_MIN, FlashSpec, MediaSpec, SLOT, SystemSpec,
 };
 use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::result::{ConvergedTest, Sample, ScaledRun};
@@ -194,7 +193,6 @@ fn time_scaling(spec: &SystemSpec, test: &Test) -> Option<TimeScaling> {
         && requests.mix.trim_share.is_zero()
         && requests.mix.copy_to.is_none()
         && is_scale_free(spec, test, &requests.pattern)
-        && spec.attachments.iter().all(|attachment| attachment.namespaces.is_empty())
         && !spec.drive_specs().any(|drive| drive.media.has_credits());
     if !is_plain || has_adapter_cache(spec) {
         return None;
@@ -282,16 +280,13 @@ fn fits(drive: &DriveSpec, test: &Test, scale: DriveScale) -> bool {
 }
 
 /// Returns whether a drive with fewer superblocks still has enough superblocks, and enough map pages in its map cache.
-/// A drive with a separate stream of hot data keeps all superblocks: with fewer, the rate of one interval differed by
-/// 4.2%, and the cause is not known.
 fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: DriveScale) -> bool {
     let proportion = CollectionShare::for_scale(flash, scale);
     let data = drive.capacity.get() as f64 / flash.superblock().get() as f64;
     let spare = f64::from(proportion.whole) / 2.0 - data * flash.filled.get();
     let of_map = |cached: Bytes| cached.get() / u64::from(scale.factor()) / SLOT.get();
     let map = flash.translation.map;
-    !flash.translation.hot_stream
-        && proportion.kept >= 2 * SUPERBLOCKS_MIN
+    proportion.kept >= 2 * SUPERBLOCKS_MIN
         && spare / f64::from(scale.superblocks) >= SPARE_MIN
         && map.is_none_or(|map| of_map(map.cached + map.in_host) >= MAP_PAGES_MIN)
 }
@@ -305,13 +300,12 @@ struct CollectionShare {
 }
 
 impl CollectionShare {
-    fn for_scale(flash: &FlashSpec, scale: DriveScale) -> Self {
-        let fixed = fixed_halves(flash);
+    fn of(flash: &FlashSpec, scale: DriveScale) -> Self {
         let cache = 2 * flash.pseudo_slc_superblocks() as u32;
-        let whole = (2 * flash.blocks_per_plane).saturating_sub(fixed + cache).max(1);
+        let whole = (2 * flash.blocks_per_plane).saturating_sub(FIXED_HALVES + cache).max(1);
         // The number of superblocks of the smaller drive must be whole.
-        let of_drive = (whole / scale.superblocks + fixed).next_multiple_of(2);
-        let kept = if scale.superblocks == 1 { whole } else { of_drive - fixed };
+        let of_drive = (whole / scale.superblocks + FIXED_HALVES).next_multiple_of(2);
+        let kept = if scale.superblocks == 1 { whole } else { of_drive - FIXED_HALVES };
         Self { whole, kept, pages: scale.pages }
     }
 
@@ -323,12 +317,9 @@ impl CollectionShare {
     }
 }
 
-/// Returns the number of superblocks that a drive of any size keeps without data, in halves: the erased superblocks,
-/// and a quarter of each superblock that is being filled, because its filled part also soon loses data.
-fn fixed_halves(flash: &FlashSpec) -> u32 {
-    let streams = if flash.translation.hot_stream { 4 } else { 2 };
-    2 * flash.translation.erased_min + streams / 2
-}
+/// Number of superblocks that a drive of any size keeps without data, in halves: the erased superblocks, and a quarter
+/// of each of the two superblocks that are being filled, because their filled parts also soon lose data.
+const FIXED_HALVES: u32 = 2 * ERASED_MIN + 1;
 
 /// Returns the buffer of a smaller drive.
 fn buffer(drive: &DriveSpec, flash: &FlashSpec, scale: DriveScale) -> Bytes {
@@ -360,27 +351,21 @@ fn shrink(drive: &mut DriveSpec, scale: DriveScale) {
         cache.growth = slots(cache.growth);
     }
     if scale.superblocks > 1 {
-        let fewer = |count: u32| count.div_ceil(scale.superblocks);
-        translation.erased_idle = fewer(translation.erased_idle);
-        if let CollectionPolicy::Windowed(window) = &mut translation.policy {
-            *window = fewer(*window);
-        }
         flash.blocks_per_plane =
-            (proportion.kept + fixed_halves(flash)) / 2 + flash.pseudo_slc_superblocks() as u32;
+            (proportion.kept + FIXED_HALVES) / 2 + flash.pseudo_slc_superblocks() as u32;
     }
 }
 
 /// Returns the number of writes after which all data of a shortened test has been rewritten, or `None` if the state of
-/// the flash may change after that: if wear is levelled, if reads encounter more and more of the data, or if some
+/// the flash may change after that: if reads encounter more and more of the data, or if some
 /// addresses are written very rarely.
 fn turnover(spec: &SystemSpec, test: &Test) -> Option<u64> {
     if !test.writes() {
         return Some(0);
     }
-    let drives = || spec.drive_specs().filter_map(flash);
-    let is_purged = drives().any(|flash| flash.condition == DriveCondition::Purged);
-    let levels_wear = drives().any(|flash| flash.translation.wear_gap.is_some());
-    if levels_wear || (is_purged && test.reads()) {
+    let mut drives = spec.drive_specs().filter_map(flash);
+    let is_purged = drives.any(|flash| flash.condition == DriveCondition::Purged);
+    if is_purged && test.reads() {
         return None;
     }
     let rounds = slowest(&test.requests()?.pattern)?;

@@ -73,8 +73,6 @@ fn settled(spec: &CheckedSystem, test: &CheckedTest) -> Sample {
 
 #[test]
 fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
-    let mut skewed = drive();
-    skewed.first_mut().drive.flash_mut().translation.hot_stream = true;
     let mut cached = drive();
     cached.first_mut().drive.flash_mut().translation.pseudo_slc = Some(PseudoSlcSpec {
         capacity: Bytes::mebi(256),
@@ -102,7 +100,7 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
     for (name, (spec, scale), pattern) in [
         ("uniform", coarse(drive()), Pattern::Uniform),
         ("in order", coarse(drive()), Pattern::Sequential),
-        ("hot and cold", coarse(skewed), hot),
+        ("hot and cold", coarse(drive()), hot),
         ("Zipf", coarse(drive()), Pattern::Zipf { theta: 0.99 }),
         ("Pareto", coarse(drive()), Pattern::Pareto { h: 0.2 }),
         ("pseudo-SLC", coarse(cached.clone()), Pattern::Uniform),
@@ -204,7 +202,7 @@ fn only_long_tests_with_states_that_scale_are_shortened() {
     assert_eq!((factor, drive), (7, DriveScale { pages: 1, superblocks: 7 }));
     let spare = |spec: &SystemSpec| {
         let drive = &spec.first().drive;
-        let used = 2 * drive.flash().blocks_per_plane - fixed_halves(drive.flash());
+        let used = 2 * drive.flash().blocks_per_plane - FIXED_HALVES;
         (drive.flash().superblock() * u64::from(used)).get() as f64 / drive.capacity.get() as f64
     };
     let mut smaller = fine.clone();
@@ -279,9 +277,6 @@ fn the_whole_span_must_be_written_again() {
     // The test covers 4,320 MiB in 4 KiB blocks.
     let test = writes(Pattern::Uniform, 60);
     assert_eq!(turnover(&drive(), &test), Some(4_320 * 256));
-    let mut levelled = drive();
-    levelled.first_mut().drive.flash_mut().translation.wear_gap = Some(10);
-    assert_eq!(turnover(&levelled, &test), None);
     let mut mixed = test.clone();
     if let LoadKind::Requests(requests) = &mut mixed.asks {
         requests.read_share = Ratio::HALF;
@@ -343,21 +338,6 @@ fn rounds_end_when_their_state_is_steady() {
     let converged = settled.converged.unwrap();
     assert_eq!(converged.elapsed, one.rule.length * 5);
     assert!(converged.simulated * 4 * 10 < converged.requests * 8, "{converged:?}");
-}
-
-#[test]
-fn a_drive_with_a_separate_stream_of_hot_data_keeps_its_superblocks() {
-    for has_stream in [false, true] {
-        let mut spec = drive();
-        let flash = spec.first_mut().drive.flash_mut();
-        flash.pages_per_block /= 16;
-        flash.blocks_per_plane *= 16;
-        flash.translation.hot_stream = has_stream;
-        let drive = &spec.first().drive;
-        let becomes_smaller =
-            has_enough_superblocks(drive, drive.flash(), A_QUARTER_OF_THE_SUPERBLOCKS);
-        assert_eq!(becomes_smaller, !has_stream);
-    }
 }
 
 /// Map pages in the host's memory count like map pages in the drive.

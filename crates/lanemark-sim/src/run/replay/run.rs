@@ -15,7 +15,6 @@ use crate::run::path_use::path_use;
 use crate::run::progress::Progress;
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
-use crate::spec::target::DriveNamespace;
 use crate::spec::{CheckedSystem, SystemSpec};
 use crate::storage::Storage;
 use lanemark_schema::result::{
@@ -37,7 +36,7 @@ pub(super) struct RunningReplay {
     storage: Storage,
     plan: ReplaySettings,
     /// Targets on which the devices of the trace are replayed, each with its capacity.
-    targets: Vec<(DriveNamespace, Bytes)>,
+    targets: Vec<(u16, Bytes)>,
     outstanding_limit: u64,
     bytes_limit: u64,
     /// Number of submitted requests.
@@ -75,7 +74,7 @@ impl RunningReplay {
         Self {
             storage: Storage::new(spec, plan.laid_out.into(), StreamKey::from_seed(plan.seed)),
             plan: *plan,
-            targets: spec.targets().into_iter().zip(spec.capacities()).collect(),
+            targets: spec.targets().zip(spec.capacities()).collect(),
             outstanding_limit: outstanding_limit.into(),
             bytes_limit,
             requests: 0,
@@ -155,7 +154,7 @@ impl RunningReplay {
     fn target_access(
         &mut self,
         arrival: &TraceArrival,
-    ) -> Result<Option<(DriveNamespace, Access)>, RequestRefusal> {
+    ) -> Result<Option<(u16, Access)>, RequestRefusal> {
         let TraceArrival { device, access, .. } = *arrival;
         let drives = self.targets.len();
         let Some(&(target, capacity)) = self.targets.get(device as usize) else {

@@ -1,6 +1,6 @@
 //! Garbage collection: valid data is moved out of superblocks so that they can be erased.
 //!
-//! When fewer than `erased_min` superblocks are erased, each unit that the host writes triggers moves of enough valid
+//! When fewer than [`ERASED_MIN`] superblocks are erased, each unit that the host writes triggers moves of enough valid
 //! data to keep this number constant. If v of the S slots of a victim are valid, v slots are moved for every S - v
 //! slots written, and more if fewer erased superblocks are left. The pseudo-SLC cache is folded by the same rule, with
 //! a victim from the cache.
@@ -10,6 +10,7 @@ use super::superblock::SuperblockState;
 use super::victim::{UPCOMING, Victim, VictimCursor};
 use super::{FullUnit, Translation, WriteStream};
 use crate::engine::number::SuperblockNumber;
+use crate::spec::ERASED_MIN;
 
 /// Data that is moved: a number of slots in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,32 +35,22 @@ impl Translation {
     /// Returns whether collection is slower than its required pace, after the host has filled `filled` more slots.
     pub(crate) fn is_collection_behind(&mut self, filled: u32) -> bool {
         let ready = (self.superblocks.erased() + self.superblocks.coming) as u32;
-        let least = self.spec.erased_min;
-        if ready >= least {
+        if ready >= ERASED_MIN {
             self.debt = 0.0;
             return false;
         }
         let Some(victim) = self.choose_victim(false) else { return false };
-        let size = f64::from(self.slots_per_superblock);
-        let valid = f64::from(victim.valid);
-        // A fully valid victim is moved because of wear and frees no space, so its move is not urgent.
+        let (size, valid) = (f64::from(self.slots_per_superblock), f64::from(victim.valid));
+        // A fully valid victim frees no space, so its move is not urgent.
         let pace = if valid < size { valid / (size - valid) } else { 1.0 };
-        let behind = 1.0 + f64::from(least - ready - 1) / f64::from(least);
+        let behind = 1.0 + f64::from(ERASED_MIN - ready - 1) / f64::from(ERASED_MIN);
         self.debt += f64::from(filled) * pace * behind;
         self.debt >= f64::from(self.slots_per_unit) || valid == 0.0
     }
 
-    /// Returns whether an idle drive has data to move. The move of a victim must free one unit or more. Otherwise the
-    /// victim's data would fill as many units as the victim frees, and the new superblock would be the next victim.
+    /// Returns whether an idle drive has data to move: data in its pseudo-SLC cache.
     pub(crate) fn works_when_idle(&self) -> bool {
-        let size = self.slots_per_superblock;
-        let gains = |index: SuperblockNumber| {
-            self.superblocks.get(index).valid + self.slots_per_unit <= size
-        };
         !self.pseudo_slc.is_empty()
-            || (self.superblocks.erased() < self.spec.erased_idle as usize
-                && (self.victim.is_some()
-                    || self.superblocks.victim(&self.spec, size).is_some_and(gains)))
     }
 
     /// Returns the superblock that is being emptied, or the next victim.
@@ -71,7 +62,7 @@ impl Translation {
         let fold = fold || self.pseudo_slc_used > self.pseudo_slc_kept;
         let folded = if fold { self.pseudo_slc.pop_front() } else { None };
         let chosen = folded
-            .or_else(|| self.superblocks.choose_victim(&self.spec, self.slots_per_superblock))
+            .or_else(|| self.superblocks.victim(self.slots_per_superblock))
             .or_else(|| self.pseudo_slc.pop_front());
         self.upcoming = VictimCursor::START;
         self.victim = chosen.map(|superblock| {
@@ -87,7 +78,8 @@ impl Translation {
         let Some(mut victim) = self.choose_victim(fold) else {
             return self.pad_moved();
         };
-        let stream = self.stream_of_moved(victim);
+        let open = self.frontiers[WriteStream::Moved as usize].is_some();
+        let stream = (open || self.open(WriteStream::Moved)).then_some(WriteStream::Moved);
         // While a superblock is about to be erased, the data of the victim waits for it.
         if stream.is_none()
             && victim.valid > 0
@@ -135,19 +127,7 @@ impl Translation {
 
     /// Ends a partial unit of moved data, because superblocks cannot be erased until this data is stored.
     fn pad_moved(&mut self) -> CollectionStep {
-        let padded = self.pad(WriteStream::Moved).or_else(|| self.pad(WriteStream::MovedHot));
-        padded.map_or(CollectionStep::Nothing, CollectionStep::Filled)
-    }
-
-    /// Returns the stream for the data of `victim`: hot data has a separate stream while there is spare erased flash.
-    pub(super) fn stream_of_moved(&mut self, victim: Victim) -> Option<WriteStream> {
-        let hot = self.superblocks.get(victim.superblock).hot;
-        let open = self.frontiers[WriteStream::MovedHot as usize].is_some();
-        if hot && (open || (self.superblocks.erased() > 1 && self.open(WriteStream::MovedHot))) {
-            return Some(WriteStream::MovedHot);
-        }
-        let open = self.frontiers[WriteStream::Moved as usize].is_some();
-        (open || self.open(WriteStream::Moved)).then_some(WriteStream::Moved)
+        self.pad(WriteStream::Moved).map_or(CollectionStep::Nothing, CollectionStep::Filled)
     }
 
     /// Moves valid data from `victim` to `stream` until the destination unit is full.

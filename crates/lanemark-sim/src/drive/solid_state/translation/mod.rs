@@ -11,8 +11,8 @@
 //! [`Translation::note_unit_stored`]. Until the new content is stored, the superblock that contains the old content is
 //! *pinned* (not erased), so that a power cut ([`Translation::power_cut`]) finds either the new or the old content.
 //!
-//! Each stream of writes fills separate superblocks. The streams are the host's data, moved data, data that is expected
-//! to be overwritten soon, and data for the pseudo-SLC cache.
+//! Each stream of writes fills separate superblocks. The streams are the host's data, moved data, and data for the
+//! pseudo-SLC cache.
 //!
 //! Not modelled: mapping units other than 4 KiB, bad blocks, reading a slot before a write overwrites only a part of
 //! it, a journal of the map.
@@ -41,7 +41,7 @@ use crate::engine::number::SuperblockNumber;
 use std::collections::VecDeque;
 
 use crate::engine::table::HashTable;
-use crate::spec::{DriveCondition, DriveSpec, PriorContent, SLOT, TranslationSpec};
+use crate::spec::{DriveCondition, DriveSpec, ERASED_MIN, PriorContent, SLOT, TranslationSpec};
 pub(crate) use collection::{CollectionStep, MovedSlots};
 use lanemark_schema::units::Bytes;
 #[cfg(test)]
@@ -91,6 +91,10 @@ struct WriteFrontier {
 struct UnprogrammedUnit {
     previous: Vec<u32>,
 }
+
+/// Number of erased superblocks, in addition to the needs of collection, that are not lent to the pseudo-SLC cache.
+/// Assumed: no source states the number for a drive.
+const NOT_LENT: usize = 5;
 
 /// Number of slots whose map entries are prefetched in one batch; the processor cannot prefetch more at once.
 const EXPECTED: usize = 16;
@@ -161,7 +165,7 @@ impl Translation {
             DriveCondition::Fresh => {
                 let slots = content.written.get().div_ceil(SLOT.get()).min(logical.into()) as u32;
                 let cache_superblocks = flash.pseudo_slc_superblocks();
-                let reserved_superblocks = (u64::from(spec.erased_min) + STREAMS as u64)
+                let reserved_superblocks = (u64::from(ERASED_MIN) + NOT_LENT as u64)
                     .max(reserve.saturating_sub(cache_superblocks));
                 let each = pseudo_slc_each;
                 let size = slots_per_superblock;
@@ -177,7 +181,7 @@ impl Translation {
             DriveCondition::Random => {
                 // The number of erased superblocks equals the number that collection maintains, so collection begins
                 // with the first filled superblock.
-                let erased = u64::from(spec.erased_min) + flash.pseudo_slc_superblocks();
+                let erased = u64::from(ERASED_MIN) + flash.pseudo_slc_superblocks();
                 let filled = flash.blocks_per_plane - erased as u32;
                 InitialLayout::Scattered(SteadyRandomLayout::new(
                     written,
@@ -320,10 +324,10 @@ impl Translation {
         SlotRun { place: (first != EMPTY).then_some(first), slots: 1 + together }
     }
 
-    /// Returns the stream for the host's data of `slot`, and opens a superblock for the stream if necessary. Returns
+    /// Returns the stream for the host's data, and opens a superblock for the stream if necessary. Returns
     /// `None` if the data must wait for erased flash.
     #[inline]
-    pub(crate) fn stream_for(&mut self, slot: u64) -> Option<WriteStream> {
+    pub(crate) fn stream_for_host(&mut self) -> Option<WriteStream> {
         let mut stream = WriteStream::Host;
         if self.pseudo_slc_max > 0 {
             let opens = self.frontiers[WriteStream::PseudoSlc as usize].is_none();
@@ -332,9 +336,6 @@ impl Translation {
             } else if self.spec.pseudo_slc.is_some_and(|cache| cache.fold_when_full) {
                 return None;
             }
-        }
-        if stream == WriteStream::Host && self.spec.hot_stream && self.is_hot(slot as u32) {
-            stream = WriteStream::Hot;
         }
         // One erased superblock is reserved for moved data.
         let ready = self.frontiers[stream as usize].is_some() || self.superblocks.erased() > 1;
@@ -345,38 +346,19 @@ impl Translation {
     /// Returns whether the pseudo-SLC cache may take another superblock, dedicated or lent. Only the host's free space
     /// is lent: erased superblocks beyond the reserve of a full drive and beyond the needs of collection.
     fn has_room_in_pseudo_slc(&self) -> bool {
-        let used = self.pseudo_slc_used;
-        let kept = self.pseudo_slc_kept;
-        let needed = self.reserve.saturating_sub(kept).max(self.spec.erased_min as usize + STREAMS);
+        let (used, kept) = (self.pseudo_slc_used, self.pseudo_slc_kept);
+        let needed = self.reserve.saturating_sub(kept).max(ERASED_MIN as usize + NOT_LENT);
         used < kept || used < self.pseudo_slc_max && self.superblocks.erased() > needed
-    }
-
-    /// Returns whether `slot` is hot. Data that the host wrote recently is likely to be written again soon. A slot is
-    /// hot if the host has written less than half of the drive since the slot's superblock was opened; under uniform
-    /// writes, the host writes the whole drive between two writes of a slot on average. Moved data is not hot.
-    fn is_hot(&self, slot: u32) -> bool {
-        let place = self.place_of(slot);
-        place != EMPTY && {
-            let superblock = self.superblocks.get(self.superblock_of(place));
-            let since = self.written.host - superblock.opened_at;
-            !superblock.settled && since < u64::from(self.slots) / 2
-        }
     }
 
     fn open(&mut self, stream: WriteStream) -> bool {
         let pseudo_slc = stream == WriteStream::PseudoSlc;
-        let worn = self.spec.wear_gap.is_some() && stream == WriteStream::Moved;
-        let hot = matches!(stream, WriteStream::Hot | WriteStream::MovedHot);
-        let purpose = SuperblockPurpose {
-            pseudo_slc,
-            hot,
-            settled: stream == WriteStream::Moved,
-            moved: stream.is_moved(),
-            worn,
+        let purpose = SuperblockPurpose { pseudo_slc, moved: stream == WriteStream::Moved };
+        let size = match pseudo_slc {
+            true => self.pseudo_slc_each,
+            false => self.slots_per_superblock,
         };
-        let size = if pseudo_slc { self.pseudo_slc_each } else { self.slots_per_superblock };
-        let host = self.written.host;
-        let Some(superblock) = self.superblocks.open(purpose, size, host) else { return false };
+        let Some(superblock) = self.superblocks.open(purpose, size) else { return false };
         self.pseudo_slc_used += usize::from(pseudo_slc);
         let next = superblock.0 * self.slots_per_superblock;
         let previous = self.pool.pop().unwrap_or_default();
@@ -417,7 +399,7 @@ impl Translation {
         self.placements.push(SlotPlacement {
             slot,
             place,
-            from: stream.is_moved().then_some(previous),
+            from: (stream == WriteStream::Moved).then_some(previous),
         });
         frontier.next += 1;
         frontier.previous.push(previous);

@@ -52,9 +52,7 @@ impl Translation {
             self.superblocks.get_mut(index).slots.truncate(end - start);
             let stream = match self.superblocks.get(index) {
                 one if one.pseudo_slc => WriteStream::PseudoSlc,
-                one if one.moved && one.hot => WriteStream::MovedHot,
                 one if one.moved => WriteStream::Moved,
-                one if one.hot => WriteStream::Hot,
                 _ => WriteStream::Host,
             };
             if open {

@@ -4,16 +4,16 @@
 use super::tests::{Machine, drive};
 use super::*;
 
-/// Returns a drive with a hot stream and a victim of hot data. One slot of the victim has been moved.
-fn hot_data_moved() -> (Machine, u32, u32) {
-    let drive = drive(40, 12, |flash| flash.translation.hot_stream = true);
+/// Returns a drive and a full victim of host data. One unit of the victim has been moved.
+fn one_unit_moved() -> (Machine, u32, u32) {
+    let drive = drive(40, 12, |_| {});
     let mut machine = Machine::new(&drive, drive.capacity);
     machine.at_once = false;
     let translation = &mut machine.translation;
-    assert!(translation.open(WriteStream::Hot));
-    let superblock = translation.frontiers[WriteStream::Hot as usize].as_ref().unwrap().superblock;
+    assert!(translation.open(WriteStream::Host));
+    let superblock = translation.frontiers[WriteStream::Host as usize].as_ref().unwrap().superblock;
     for slot in 0..translation.slots_per_superblock {
-        if let Some(filled) = translation.append(WriteStream::Hot, u64::from(slot)) {
+        if let Some(filled) = translation.append(WriteStream::Host, u64::from(slot)) {
             translation.note_unit_stored(filled.unit);
         }
     }
@@ -28,22 +28,21 @@ fn hot_data_moved() -> (Machine, u32, u32) {
 }
 
 #[test]
-fn hot_data_that_was_only_moved_is_not_lost() {
-    let (mut machine, before, after) = hot_data_moved();
+fn data_that_was_only_moved_is_not_lost() {
+    let (mut machine, before, after) = one_unit_moved();
     let translation = &mut machine.translation;
     let target = translation.superblock_of(after);
-    assert!(translation.frontiers[WriteStream::MovedHot as usize].is_some());
     assert!(translation.power_cut(false).is_empty(), "it is in its former place");
     assert_eq!(translation.place_of(0), before);
-    let frontier = translation.frontiers[WriteStream::MovedHot as usize].as_ref().unwrap();
+    let frontier = translation.frontiers[WriteStream::Moved as usize].as_ref().unwrap();
     assert_eq!((frontier.superblock, frontier.next), (target, after), "as good as erased");
     machine.places();
 }
 
-/// A full superblock of moved hot data whose last unit is lost is reopened for moved hot data, and for no other data.
+/// A full superblock of moved data whose last unit is lost is reopened for moved data, and for no other data.
 #[test]
-fn a_superblock_of_moved_hot_data_continues_its_stream() {
-    let (mut machine, _, first) = hot_data_moved();
+fn a_superblock_of_moved_data_continues_its_stream() {
+    let (mut machine, _, first) = one_unit_moved();
     let translation = &mut machine.translation;
     let target = translation.superblock_of(first);
     let size = translation.slots_per_superblock;
@@ -58,9 +57,9 @@ fn a_superblock_of_moved_hot_data_continues_its_stream() {
     }
     assert_eq!(translation.superblocks.get(target).state, SuperblockState::Closed);
     assert!(translation.power_cut(false).is_empty());
-    let frontier = translation.frontiers[WriteStream::MovedHot as usize].as_ref().unwrap();
+    let frontier = translation.frontiers[WriteStream::Moved as usize].as_ref().unwrap();
     assert_eq!((frontier.superblock, frontier.next), (target, (target.0 + 1) * size - 8));
-    assert!(translation.frontiers[WriteStream::Hot as usize].is_none());
+    assert!(translation.frontiers[WriteStream::Host as usize].is_none());
     machine.places();
 }
 

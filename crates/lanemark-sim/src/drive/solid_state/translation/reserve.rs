@@ -3,7 +3,8 @@
 use lanemark_schema::result::Reserve;
 
 use super::layout::InitialLayout;
-use super::{STREAMS, Translation, WriteStream};
+use super::{NOT_LENT, Translation, WriteStream};
+use crate::spec::ERASED_MIN;
 
 impl Translation {
     /// Returns the number of slots from `slot` to the next boundary between data that is in the pseudo-SLC cache and
@@ -28,10 +29,9 @@ impl Translation {
             frontier.map_or(0, |frontier| u64::from(frontier.end - frontier.next))
         };
         let erased = self.superblocks.erased() + self.superblocks.coming;
-        let least = self.spec.erased_min as usize;
-        let used = self.pseudo_slc_used;
-        let kept = self.pseudo_slc_kept;
-        let lent = self.reserve.saturating_sub(kept).max(least + STREAMS);
+        let least = ERASED_MIN as usize;
+        let (used, kept) = (self.pseudo_slc_used, self.pseudo_slc_kept);
+        let lent = self.reserve.saturating_sub(kept).max(least + NOT_LENT);
         let own_free_slots = kept.saturating_sub(used);
         let cache = match self.pseudo_slc_max {
             0 => 0,

@@ -1,7 +1,7 @@
 //! Tests the translation against a simple model of the data that a drive must keep, and against theory.
 
 use super::*;
-use crate::spec::{CollectionPolicy, FlashSpec, PseudoSlcSpec, Technology};
+use crate::spec::{FlashSpec, PseudoSlcSpec, Technology};
 use crate::tests::runs::small_drive;
 use lanemark_schema::units::{Duration, Ratio};
 use proptest::prelude::*;
@@ -16,7 +16,6 @@ pub(super) fn drive(
     let mut drive = small_drive();
     let flash = drive.flash_mut();
     flash.blocks_per_plane = superblocks;
-    flash.translation.erased_min = 2;
     change(flash);
     let superblock = drive.flash().superblock();
     let spare = u64::from(spare).max(drive.flash().superblocks_spare());
@@ -90,14 +89,14 @@ impl Machine {
     fn write(&mut self, slot: u64) {
         let mut tries = 0;
         let stream = loop {
-            if let Some(stream) = self.translation.stream_for(slot) {
+            if let Some(stream) = self.translation.stream_for_host() {
                 break stream;
             }
             tries += 1;
             assert!(tries < 100_000, "no room for slot {slot}, and no room can be made");
             if !self.relocate(true) {
                 self.settle();
-                for stream in [WriteStream::Host, WriteStream::Hot, WriteStream::PseudoSlc] {
+                for stream in [WriteStream::Host, WriteStream::PseudoSlc] {
                     if let Some(filled) = self.translation.pad(stream) {
                         self.program(filled);
                     }
@@ -188,15 +187,11 @@ fn any_step(slots: u64) -> impl Strategy<Value = Step> {
 
 prop_compose! {
     fn any_drive()(
-        spare in 8u32..14, policy in 0usize..3, hot: bool, gap in proptest::option::of(1u32..8),
+        spare in 8u32..14,
         cache in proptest::option::of((1u64..5, 0u64..5, any::<bool>())), condition in 0usize..3, planes in 1u32..3,
     ) -> DriveSpec {
         drive(24, spare, |flash| {
             flash.planes = planes;
-            flash.translation.policy =
-                [CollectionPolicy::Greedy, CollectionPolicy::CostBenefit, CollectionPolicy::Windowed(5)][policy];
-            flash.translation.hot_stream = hot;
-            flash.translation.wear_gap = gap;
             flash.translation.pseudo_slc = cache.map(|(mebibytes, growth, fold_when_full)| PseudoSlcSpec {
                 growth: Bytes::mebi(growth),
                 capacity: Bytes::mebi(mebibytes),
@@ -251,7 +246,7 @@ proptest! {
                 Step::End(count) => (0..count).for_each(|_| machine.end_one()),
                 Step::Collect => _ = machine.relocate(true),
                 Step::Flush => {
-                    for stream in [WriteStream::Host, WriteStream::Hot, WriteStream::PseudoSlc] {
+                    for stream in [WriteStream::Host, WriteStream::PseudoSlc] {
                         if let Some(filled) = machine.translation.pad(stream) {
                             machine.program(filled);
                         }
@@ -304,7 +299,7 @@ fn amplification(drive: &DriveSpec, rounds: u64) -> f64 {
 fn theory(drive: &DriveSpec) -> f64 {
     let flash = drive.flash();
     // Two streams fill one superblock each, which is half full on average, and one or two superblocks are erased.
-    let filled = f64::from(flash.blocks_per_plane - flash.translation.erased_min) - 0.5;
+    let filled = f64::from(flash.blocks_per_plane - ERASED_MIN) - 0.5;
     let filled = filled * flash.superblock().get() as f64;
     write_amplification(filled / drive.capacity.get() as f64)
 }
@@ -364,50 +359,6 @@ fn trimmed_space_is_as_good_as_spare() {
 }
 
 #[test]
-fn soon_overwritten_data_has_separate_superblocks() {
-    let drive = drive(100, 14, |flash| {
-        flash.translation.hot_stream = true;
-        flash.translation.erased_min = 5;
-    });
-    let mut machine = Machine::new(&drive, drive.capacity);
-    let slots = u64::from(machine.translation.slots);
-    let mut rng = lanemark_schema::rng::Rng::new(lanemark_schema::rng::StreamKey::from_seed(3));
-    // Nine of ten writes go to a tenth of the drive.
-    for _ in 0..slots * 4 {
-        let bound = if rng.chance(0.9) { slots / 10 } else { slots };
-        machine.write(rng.below(bound));
-    }
-    let mut held = [[0, 0]; 2];
-    for (slot, place) in machine.places() {
-        let superblock = machine.translation.superblock_of(place);
-        let apart = machine.translation.superblocks.get(superblock).hot;
-        held[usize::from(apart)][usize::from(u64::from(slot) < slots / 10)] += 1;
-    }
-    let [[_, hot_among_cold], [cold_apart, hot_apart]] = held;
-    assert!(hot_apart > 9 * hot_among_cold, "{hot_apart} hot slots apart, {hot_among_cold} not");
-    assert!(hot_apart > 5 * cold_apart, "{cold_apart} cold slots among {hot_apart} hot ones");
-}
-
-#[test]
-fn static_wear_levelling_brings_cold_blocks_into_use() {
-    let spread = |wear_gap| {
-        let drive = drive(60, 12, |flash| flash.translation.wear_gap = wear_gap);
-        let mut machine = Machine::new(&drive, drive.capacity);
-        let slots = u64::from(machine.translation.slots);
-        // Only a fifth of the drive is ever overwritten.
-        (0..slots * 12).for_each(|index| machine.write(index * 7919 % (slots / 5)));
-        let cycles: Vec<u32> = (0..60)
-            .map(|index| machine.translation.superblocks.get(SuperblockNumber(index)).cycles)
-            .collect();
-        (*cycles.iter().min().unwrap(), *cycles.iter().max().unwrap())
-    };
-    let (least, most) = spread(None);
-    assert_eq!(least, 0, "without it blocks with cold data are never erased, others {most} times");
-    let (least, most) = spread(Some(4));
-    assert!(least > 0 && most - least <= 8, "{least} to {most} cycles");
-}
-
-#[test]
 fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
     let amplified = |compressibility: f64| {
         let drive = drive(100, 10, |flash| {
@@ -457,7 +408,7 @@ fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
         machine.translation = Translation::new(&drive, content.into());
         let slots = u64::from(machine.translation.slots);
         for slot in 0..slots {
-            if machine.translation.stream_for(slot) != Some(WriteStream::PseudoSlc) {
+            if machine.translation.stream_for_host() != Some(WriteStream::PseudoSlc) {
                 break;
             }
             machine.write(slot);
