@@ -349,7 +349,8 @@ impl Bench {
             let cost = (after.seconds - before.seconds) / (many - few) * 1e6;
             (cost, many * 60.0 / long as f64)
         };
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let mut ours = Vec::new();
+        let mut theirs = Vec::new();
         for _ in 0..rounds {
             ours.push(marginal(&|seconds| self.run(users, seconds)));
             if let Some(program) = &program {

@@ -63,7 +63,8 @@ fn gone(folder: &Path) {
 #[test]
 fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     let Some(folder) = place() else { return };
-    let (here, work) = (folder.path(), folder.path().join("work"));
+    let here = folder.path();
+    let work = folder.path().join("work");
     fs::create_dir(&work).unwrap();
     let common = [STUDY, "--short", "--folder", "work"];
     // A study without a database, and a disk without space, are reported before data is loaded.

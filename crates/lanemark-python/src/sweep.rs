@@ -136,7 +136,8 @@ impl Sweep {
         last: u64,
         cancel: &Bound<'_, Cancel>,
     ) -> Result<Option<String>, Failure> {
-        let (opened_library, cancel) = (self.library.get().own(), &cancel.get().0);
+        let opened_library = self.library.get().own();
+        let cancel = &cancel.get().0;
         let sweep = &self.sweep;
         let run = move || ChunkRunner::new(sweep, opened_library).run(first..=last, cancel);
         Ok(py.detach(run)?)

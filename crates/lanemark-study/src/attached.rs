@@ -68,7 +68,8 @@ impl AttachedDrive {
                 return Err(fail(message));
             }
             Some((one, other)) if !drive.has_two_ports => {
-                let (drive, platform) = (&drive.name, &platform.name);
+                let drive = &drive.name;
+                let platform = &platform.name;
                 let message = format!(
                     "{drive} has one port and cannot be in `{one}` and `{other}` of {platform}"
                 );

@@ -116,7 +116,8 @@ fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], port_path: Duration) 
 /// Returns the decoding instants with an arbiter that receives every command individually, without booking commands in
 /// advance.
 fn one_by_one(spec: FrontEndSpec, arrivals: &[Command]) -> Vec<Instant> {
-    let (mut commands, mut arbiter) = (Slab::new(), Arbiter::new());
+    let mut commands = Slab::new();
+    let mut arbiter = Arbiter::new();
     let mut engines = vec![Instant::ZERO; spec.engines as usize];
     let mut decoded = vec![Instant::ZERO; arrivals.len()];
     let mut coming = arrivals.iter().peekable();

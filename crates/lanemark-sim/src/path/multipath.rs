@@ -50,7 +50,8 @@ impl PathSelector {
         if self.count == 1 {
             return PathNumber(0);
         }
-        let (port_path, other) = (PathNumber(self.turn), PathNumber(1 - self.turn));
+        let port_path = PathNumber(self.turn);
+        let other = PathNumber(1 - self.turn);
         self.turn = other.0;
         if self.is_lost(port_path) { other } else { port_path }
     }

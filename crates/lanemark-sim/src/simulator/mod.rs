@@ -385,7 +385,8 @@ impl Simulator {
         }
         let Request { target: drive, access, thread, is_first, .. } = self.requests[handle];
         let AttachedDrive { transfer_max, protocol, .. } = &self.attachments[usize::from(drive)];
-        let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
+        let transfer_max = *transfer_max;
+        let queue = protocol.queue_of(thread);
         // A trim states its range, and a flush does not need a range, so each of them is one command.
         let transfer_max =
             if access.operation.moves_data() { transfer_max } else { access.length.max(Bytes(1)) };

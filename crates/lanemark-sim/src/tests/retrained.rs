@@ -182,7 +182,8 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
     );
     // The links of two ports are distinct.
     let system = dual(&small_drive());
-    let (first, second) = ("retrain speed=3Gb/s at=2ms for=90ms", "retrain port=1 speed=6Gb/s");
+    let first = "retrain speed=3Gb/s at=2ms for=90ms";
+    let second = "retrain port=1 speed=6Gb/s";
     let seen = second_load(&with(&system, &[first, &format!("{second} at=3ms")]));
     assert!(seen == after(&system, second));
     let system = behind_an_uplink();

@@ -51,7 +51,8 @@ fn folding(written: Bytes) -> SolidState {
 fn an_idle_drive_works_after_its_time_and_not_sooner() {
     let start = Instant::ZERO + us(50);
     let begins = |after: Duration, takes: u32| {
-        let (mut medium, mut events) = (folding(Bytes::mebi(2)), EventSchedule::new());
+        let mut medium = folding(Bytes::mebi(2));
+        let mut events = EventSchedule::new();
         medium.takes(1);
         assert_eq!(medium.gives(start), Some(start + us(100)));
         if takes > 0 {
@@ -85,7 +86,8 @@ fn a_drive_looks_for_idle_work_when_its_last_command_is_done() {
 #[test]
 fn a_command_ends_the_work_of_an_idle_drive_before_its_goal() {
     for interrupted in [false, true] {
-        let (mut medium, mut events) = (folding(Bytes::mebi(3)), EventSchedule::new());
+        let mut medium = folding(Bytes::mebi(3));
+        let mut events = EventSchedule::new();
         medium.takes(1);
         let at = medium.gives(Instant::ZERO).unwrap();
         medium.idle(at, &mut events);

@@ -206,7 +206,8 @@ impl Pcie {
 
 impl fmt::Display for Pcie {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (generation, lanes) = (self.generation.number(), self.lanes);
+        let generation = self.generation.number();
+        let lanes = self.lanes;
         write!(f, "PCIe {generation}.0 x{lanes}, packets of {}", self.payload_max())?;
         if let Some(most) = self.setup.rate_max {
             write!(f, ", {most} through its tunnel")?;

@@ -111,7 +111,8 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
                     let off = (seen / formula - 1.0).abs();
                     assert!(off < within, "{pcie}: {seen} for {formula} MB/s");
                 };
-                let (written, completed) = (8.0 + header, 8.0 + 12.0);
+                let written = 8.0 + header;
+                let completed = 8.0 + 12.0;
                 held(one_way, pcie.write_time(block), written, 0.001);
                 held(one_way, pcie.completion_time(block), completed, 0.001);
                 // Both directions carry the same amount: each has its own data and the acknowledgements of the

@@ -40,7 +40,8 @@ impl Translation {
             return false;
         }
         let Some(victim) = self.choose_victim(false) else { return false };
-        let (size, valid) = (f64::from(self.slots_per_superblock), f64::from(victim.valid));
+        let size = f64::from(self.slots_per_superblock);
+        let valid = f64::from(victim.valid);
         // A fully valid victim frees no space, so its move is not urgent.
         let pace = if valid < size { valid / (size - valid) } else { 1.0 };
         let behind = 1.0 + f64::from(ERASED_MIN - ready - 1) / f64::from(ERASED_MIN);

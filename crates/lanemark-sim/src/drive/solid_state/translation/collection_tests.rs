@@ -100,7 +100,8 @@ fn the_host_pays_at_the_pace_that_maintains_erased_flash() {
         (&[WriteStream::Host, WriteStream::Moved, WriteStream::PseudoSlc][..], 1.5),
     ] {
         let mut translation = opened(streams);
-        let (unit, size) = (translation.slots_per_unit, translation.slots_per_superblock);
+        let unit = translation.slots_per_unit;
+        let size = translation.slots_per_superblock;
         let victim = translation.superblocks.victim(size).unwrap();
         let valid = f64::from(translation.superblocks.get(victim).valid);
         let pace = valid / (f64::from(size) - valid) * behind;

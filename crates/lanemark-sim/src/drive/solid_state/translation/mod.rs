@@ -346,7 +346,8 @@ impl Translation {
     /// Returns whether the pseudo-SLC cache may take another superblock, dedicated or lent. Only the host's free space
     /// is lent: erased superblocks beyond the reserve of a full drive and beyond the needs of collection.
     fn has_room_in_pseudo_slc(&self) -> bool {
-        let (used, kept) = (self.pseudo_slc_used, self.pseudo_slc_kept);
+        let used = self.pseudo_slc_used;
+        let kept = self.pseudo_slc_kept;
         let needed = self.reserve.saturating_sub(kept).max(ERASED_MIN as usize + NOT_LENT);
         used < kept || used < self.pseudo_slc_max && self.superblocks.erased() > needed
     }

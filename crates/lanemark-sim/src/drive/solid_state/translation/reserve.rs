@@ -30,7 +30,8 @@ impl Translation {
         };
         let erased = self.superblocks.erased() + self.superblocks.coming;
         let least = ERASED_MIN as usize;
-        let (used, kept) = (self.pseudo_slc_used, self.pseudo_slc_kept);
+        let used = self.pseudo_slc_used;
+        let kept = self.pseudo_slc_kept;
         let lent = self.reserve.saturating_sub(kept).max(least + NOT_LENT);
         let own_free_slots = kept.saturating_sub(used);
         let cache = match self.pseudo_slc_max {
