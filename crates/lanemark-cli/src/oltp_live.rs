@@ -100,8 +100,10 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
     // The saver that created the folder is dropped last, and removes the folder if it is empty.
     let second = saving(1)?;
     let first = saving(0)?;
-    let outlets =
-        LiveOutputs { table: OutputFile::of(args.csv.as_deref(), &LIVE)?, runs: [first, second] };
+    let outlets = LiveOutputs {
+        table: OutputFile::open_if_given(args.csv.as_deref(), &LIVE)?,
+        runs: [first, second],
+    };
     let lab = Lab { cancel: std::sync::Arc::clone(&signal).into(), ..Lab::default() };
     let mut progress = Progress::new();
     progress.show("simulating both systems");

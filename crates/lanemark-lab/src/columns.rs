@@ -389,7 +389,7 @@ pub fn sweep(sweep: &Sweep, inputs: Option<&str>) -> Vec<Column> {
     all.extend(first.map(|(name, values)| (name.to_owned(), values)));
     for (axis, name) in sweep.axes.iter().enumerate() {
         let values: Vec<String> = points.iter().map(|point| point.values[axis].clone()).collect();
-        let kind = AxisKind::of(&values);
+        let kind = AxisKind::from_values(&values);
         let number = |point: &SweepPoint| {
             let text = point.values.get(axis)?;
             match kind {

@@ -221,7 +221,6 @@ fn a_test_without_requests_is_refused_before_creating_a_file() {
         divisor: 1,
         contents_seed: 1,
         think_times: false,
-        procedures: false,
         pause: lanemark_schema::units::Duration::ZERO,
     };
     for (asks, expected) in [

@@ -75,8 +75,8 @@ impl Database {
     }
 
     /// Returns the contents of the database.
-    pub fn holding(&self) -> Result<DatabaseContents, OltpError> {
-        self.0.holding()
+    pub fn examine_contents(&self) -> Result<DatabaseContents, OltpError> {
+        self.0.examine_contents()
     }
 
     /// Returns the loaded data.

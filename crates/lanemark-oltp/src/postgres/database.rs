@@ -42,7 +42,7 @@ impl Backend for PostgresDatabase {
         Ok(Box::new(self.connect()?))
     }
 
-    fn holding(&self) -> Result<DatabaseContents, OltpError> {
+    fn examine_contents(&self) -> Result<DatabaseContents, OltpError> {
         let tables = "SELECT table_name::text FROM information_schema.tables \
             WHERE table_schema = 'lanemark_oltp'";
         judged_contents(&mut self.connect()?, tables)

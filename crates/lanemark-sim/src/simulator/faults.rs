@@ -492,7 +492,7 @@ impl Simulator {
         self.requests.free(handle);
         if let Some(faults) = &mut self.faults {
             faults.note_answer(handle, status);
-            faults.ended(DriveNumber(target), status, fault, submitted, self.now);
+            faults.record_outcome(DriveNumber(target), status, fault, submitted, self.now);
         }
         let mut budget = Budget::default();
         budget.wait_more(Hop::Protocol as usize, self.now.since(submitted));

@@ -150,7 +150,7 @@ pub struct Simulator {
 
 impl AttachedDrive {
     fn new(index: usize, spec: &AttachmentSpec, content: PriorContent, key: StreamKey) -> Self {
-        let arbiter = Arbiter::of(&spec.protocol);
+        let arbiter = Arbiter::for_protocol(&spec.protocol);
         let drive = Drive::new(DriveNumber(index as u16), &spec.drive, content, arbiter, key);
         Self {
             capacity: spec.drive.capacity,

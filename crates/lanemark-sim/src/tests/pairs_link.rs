@@ -1,6 +1,7 @@
 //! Tests pairs of link and port faults, and pairs of these faults and states of a drive.
 
 use crate::fault::RequestStatus;
+use crate::link::LinkModel;
 use crate::spec::WriteCacheMode;
 use crate::tests::fault::with;
 use crate::tests::link::{dual, read_of};

@@ -23,7 +23,7 @@ fn mix(hash: u64, number: u64) -> u64 {
 /// `system`.
 pub(crate) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
     let mut accesses = Accesses::new(test, StreamKey::from_seed(1)).unwrap();
-    let mut storage = storage_at_rest(system, PriorContent::of(test));
+    let mut storage = storage_at_rest(system, PriorContent::for_test(test));
     let target = system.targets().start;
     let mut submit = |storage: &mut Storage, at, tag| {
         storage
@@ -57,7 +57,7 @@ fn the_trajectory_of_every_way_never_changes() {
     let mixed = test(Bytes::kibi(32), Pattern::Uniform, true, 8)
         .with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
     let drive = small_drive();
-    let striped = |volume| crate::tests::volume::apart(&drive, 2, volume);
+    let striped = |volume| crate::tests::volume::build_volume(&drive, 2, volume);
     let systems = [
         ("nvme", nvme(drive.clone())),
         ("sata", sata(drive.clone())),

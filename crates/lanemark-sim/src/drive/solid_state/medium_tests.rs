@@ -53,8 +53,8 @@ fn an_idle_drive_works_after_its_time_and_not_sooner() {
     let begins = |after: Duration, takes: u32| {
         let mut medium = folding(Bytes::mebi(2));
         let mut events = EventSchedule::new();
-        medium.takes(1);
-        assert_eq!(medium.gives(start), Some(start + us(100)));
+        medium.note_commands(1);
+        assert_eq!(medium.note_answered(start), Some(start + us(100)));
         if takes > 0 {
             medium.note_commands(takes);
         }
@@ -69,18 +69,18 @@ fn an_idle_drive_works_after_its_time_and_not_sooner() {
 #[test]
 fn a_drive_looks_for_idle_work_when_its_last_command_is_done() {
     let mut medium = folding(Bytes::mebi(2));
-    medium.takes(2);
-    assert_eq!(medium.gives(Instant::ZERO), None, "one is left");
-    assert_eq!(medium.gives(Instant::ZERO), Some(Instant::ZERO + us(100)));
-    medium.takes(3);
+    medium.note_commands(2);
+    assert_eq!(medium.note_answered(Instant::ZERO), None, "one is left");
+    assert_eq!(medium.note_answered(Instant::ZERO), Some(Instant::ZERO + us(100)));
+    medium.note_commands(3);
     medium.power_cut(Instant::ZERO + us(10));
     medium.note_commands(1);
     let at = Instant::ZERO + us(20);
     assert_eq!(medium.note_answered(at), Some(at + us(100)), "a cut ends all commands");
     // A drive without background work does not schedule an idle event.
     let mut empty = folding(Bytes::ZERO);
-    empty.takes(1);
-    assert_eq!(empty.gives(Instant::ZERO), None, "there is nothing to fold");
+    empty.note_commands(1);
+    assert_eq!(empty.note_answered(Instant::ZERO), None, "there is nothing to fold");
 }
 
 #[test]
@@ -88,8 +88,8 @@ fn a_command_ends_the_work_of_an_idle_drive_before_its_goal() {
     for interrupted in [false, true] {
         let mut medium = folding(Bytes::mebi(3));
         let mut events = EventSchedule::new();
-        medium.takes(1);
-        let at = medium.gives(Instant::ZERO).unwrap();
+        medium.note_commands(1);
+        let at = medium.note_answered(Instant::ZERO).unwrap();
         medium.idle(at, &mut events);
         if interrupted {
             medium.note_commands(1);

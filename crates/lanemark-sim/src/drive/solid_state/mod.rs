@@ -139,7 +139,7 @@ impl SolidState {
             unmapped: VecDeque::new(),
             unmapped_slots: HashTable::new(),
             flushes: WaitingFlushes::new(),
-            beside: ParallelCollection::of(flash),
+            beside: ParallelCollection::from_flash(flash),
             commands: 0,
             idle_since: Instant::ZERO,
             in_background: false,

@@ -300,7 +300,7 @@ struct CollectionShare {
 }
 
 impl CollectionShare {
-    fn of(flash: &FlashSpec, scale: DriveScale) -> Self {
+    fn for_scale(flash: &FlashSpec, scale: DriveScale) -> Self {
         let cache = 2 * flash.pseudo_slc_superblocks() as u32;
         let whole = (2 * flash.blocks_per_plane).saturating_sub(FIXED_HALVES + cache).max(1);
         // The number of superblocks of the smaller drive must be whole.

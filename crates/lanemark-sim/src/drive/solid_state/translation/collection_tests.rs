@@ -6,10 +6,6 @@ use crate::engine::number::SuperblockNumber as N;
 use crate::spec::DriveCondition;
 use crate::tests::runs::small_drive;
 
-/// The purpose of a superblock for the writes of a host.
-const PLAIN: SuperblockPurpose =
-    SuperblockPurpose { pseudo_slc: false, hot: false, settled: false, moved: false, worn: false };
-
 /// Returns superblocks of 10 slots with the given numbers of valid slots, filled in this order.
 fn filled(valid: &[u32]) -> Superblocks {
     Superblocks::new(valid.iter().copied(), valid.len(), 0)
