@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use lanemark_oltp::managed;
-use lanemark_testbed::{skipped, tool_or_skip};
+use lanemark_testbed::{lanemark, skipped, tool_or_skip};
 
 const STUDY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/oltp-value-sas.toml");
 const OTHER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/sata-express.toml");

@@ -7,10 +7,9 @@
 //! are missing.
 
 use std::path::Path;
-use std::process::Command;
 
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
-use lanemark_testbed::{Group, LoopDevice, Mounted};
+use lanemark_testbed::{Group, LoopDevice, Mounted, lanemark};
 
 /// Number of users, which is more than enough to keep both the slow and the fast device busy.
 const USERS: &str = "8";

@@ -110,13 +110,6 @@ pub(crate) trait Backend: Send + Sync {
     fn observe(&self) -> Result<Box<dyn DatabaseObserver>, OltpError> {
         Ok(Box::new(TransactionCounter(self.open(false)?)))
     }
-
-    /// Returns the error for a feature that this type of database does not support.
-    fn lacks(&self, what: &str, why: &str) -> OltpError {
-        OltpError::Lacks {
-            what: what.to_owned(),
-            reason: format!("not supported by {}; {why}", self.kind()),
-        }
     }
 
     /// Returns the settings by name; settings without a value are omitted.

@@ -173,7 +173,6 @@ pub(super) fn json(root: &Value) -> Option<Vec<DescribedDrive>> {
 #[cfg(test)]
 mod tests {
     use super::super::super::read as read_any;
-    use super::*;
 
     #[test]
     fn the_text_and_the_json_of_a_health_log_say_the_same() {
