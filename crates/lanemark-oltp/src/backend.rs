@@ -110,7 +110,6 @@ pub(crate) trait Backend: Send + Sync {
     fn observe(&self) -> Result<Box<dyn DatabaseObserver>, OltpError> {
         Ok(Box::new(TransactionCounter(self.open(false)?)))
     }
-    }
 
     /// Returns the settings by name; settings without a value are omitted.
     fn settings_read(&self) -> Result<Vec<(String, String)>, OltpError> {
