@@ -14,9 +14,9 @@
 //! | `trial` | one change after the other |
 //! | `witnesses` | the tests that are the only one to detect a change, for `--witnesses` |
 //!
-//! With `--witnesses`, the fast tests that reach a change run until two have failed. The result is a table of the tests:
-//! how many changes each reaches, and how many only it detects. A test that is never the only witness is a candidate
-//! for removal, not more: a sample contains few changes of a small function.
+//! With `--witnesses`, the fast tests that reach a change run until two have failed. The result is a table of the
+//! tests: the number of changes that each reaches, and the number that only this test detects. A test that is never the
+//! only witness is a candidate for removal, not more: a sample contains few changes of a small function.
 //!
 //! The first line of the output states how many samples a complete run consists of; each sample is one `--shard`.
 

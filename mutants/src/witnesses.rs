@@ -12,7 +12,7 @@ use crate::tree::Tree;
 use crate::trial::{Group, take_group};
 use crate::{quoted, write_whole};
 
-/// Slower tests are not tried: whoever wants to remove one must judge what it asserts.
+/// Slower tests are not tried: they are judged by their assertions.
 const FAST: Duration = Duration::from_secs(1);
 
 /// Tries every change with every fast test that reaches it, and writes the table of the tests to `path`.

@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_formats::fio_json::{ImportedResult, SuppliedSettings};
 use lanemark_formats::foreign::{self, ForeignRun};
 use lanemark_formats::{FormatError, FormatErrors};
+use lanemark_formats::{ImportedResult, SuppliedSettings};
 use lanemark_lab::foreign::start_time_text;
 use lanemark_lab::input;
 use lanemark_lab::opened::hash;

@@ -24,7 +24,6 @@ mod results;
 pub(crate) mod sampled;
 mod write;
 
-pub use draft::SuppliedSettings;
 pub use read::{FioOutput, read};
-pub use results::{ImportedResult, results};
+pub use results::results;
 pub use write::write;

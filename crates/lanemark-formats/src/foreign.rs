@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::error::{FormatError, FormatErrors};
-use crate::fio_json::{self, FioOutput, ImportedResult, SuppliedSettings};
+use crate::fio_json::{self, FioOutput};
+use crate::imported::{ImportedResult, SuppliedSettings};
 use crate::recognised::{READ, RecognisedFormat, ResultFormat, recognise};
 use crate::stated::ReportedRun;
 use crate::{crystaldiskmark, diskspd, fio_text, iometer};

@@ -7,11 +7,34 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::text::is_shown;
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{AverageMethod, Test, TestOrder, Workload};
+use lanemark_schema::workload::{AverageMethod, Pattern, Test, TestOrder, Workload};
 
 use crate::error::{FormatError, shown};
-use crate::fio_json::{ImportedResult, SuppliedSettings};
 use crate::partly::latency_warning;
+
+/// A result from the output of another program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportedResult {
+    /// Result of the run. Its provenance does not contain times or a command.
+    pub result: RunResult,
+    /// The files from which it was made.
+    pub files: Vec<String>,
+    /// Time at which the program began, in seconds since 1970, if a file states it.
+    pub timestamp: Option<u64>,
+    /// Sentences about values that could not be imported.
+    pub notes: Vec<String>,
+}
+
+/// Settings that the user supplies for tests that do not state them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SuppliedSettings {
+    /// The size of the target.
+    pub span: Option<Bytes>,
+    /// The access pattern.
+    pub pattern: Option<Pattern>,
+    /// Number of outstanding requests per thread.
+    pub queue_depth: Option<u32>,
+}
 
 /// Maximum length of a name, in characters.
 const NAME_MAX: usize = 200;
@@ -141,7 +164,7 @@ impl<'s> ResultDraft<'s> {
     }
 }
 
-/// Returns a target of which only the path is known.
+/// Returns a target with a path. All other values are unknown.
 pub(crate) fn target_at(path: &str) -> MeasuredTarget {
     MeasuredTarget {
         served: None,

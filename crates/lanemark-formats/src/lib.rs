@@ -35,6 +35,8 @@ mod partly;
 mod recognised;
 mod stated;
 mod words;
+
+pub use imported::{ImportedResult, SuppliedSettings};
 pub mod xml;
 
 pub use error::{FormatError, FormatErrors, OptionNote, SupportLevel};

@@ -12,8 +12,9 @@ use lanemark_schema::workload::bound::{BLOCK, QUEUE_DEPTH, THREADS};
 use lanemark_schema::workload::{Pattern, SECTOR, Test};
 
 use crate::error::{FormatError, shown};
-use crate::fio_json::{ImportedResult, SuppliedSettings};
-use crate::imported::{ImportedTest, ResultDraft, TestNames, clean_name, target_at};
+use crate::imported::{
+    ImportedResult, ImportedTest, ResultDraft, SuppliedSettings, TestNames, clean_name, target_at,
+};
 use crate::partly::load_kind;
 
 /// Maximum number of tests in a file. A latency histogram takes 300 KB.

@@ -1,7 +1,7 @@
 //! The JSON output of fio 3.33 can be read, written, and read again without differences.
 
 use lanemark_formats::FormatErrors;
-use lanemark_formats::fio_json::{self, ImportedResult, SuppliedSettings};
+use lanemark_formats::{ImportedResult, SuppliedSettings, fio_json};
 use lanemark_schema::result::{RunResult, Target, Warning};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Pattern;

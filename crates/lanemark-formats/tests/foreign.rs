@@ -1,8 +1,8 @@
 //! Results from other programs: each figure has the unit of its program, and figures that a text does not state are
 //! unknown.
 
-use lanemark_formats::fio_json::{ImportedResult, SuppliedSettings};
 use lanemark_formats::foreign;
+use lanemark_formats::{ImportedResult, SuppliedSettings};
 use lanemark_schema::result::{
     LatencyDetail, LatencyHistogram, RunResult, Sample, Target, TestResult, Warning,
 };

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use lanemark_formats::fio_json::{ImportedResult, SuppliedSettings};
 use lanemark_formats::{FormatError, RecognisedFormat, foreign, recognise};
+use lanemark_formats::{ImportedResult, SuppliedSettings};
 use lanemark_schema::result::{Provenance, RunResult, Warning};
 
 use crate::error::LabError;

@@ -9,6 +9,7 @@ mod answer;
 use lanemark_schema::result::{
     ComparedFigure, ComparedRun, ComparedRuns, FigureMetric, FigureUncertainty, RatioEstimate,
     RatioVerdict, RunResult, SCHEMA_VERSION, Sample, Statistic, Target, TestResult,
+    UncertainFigure,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{AverageMethod, Pattern, Test};
@@ -60,7 +61,8 @@ impl RunPair {
         let uncertainty = |figure: &Statistic, result: &TestResult, is_simulated: bool| {
             if is_simulated {
                 let middle = result.latency().percentile_ns(at)? as f64;
-                FigureUncertainty::of_interval(middle, result.percentile_interval_ns(at)?)
+                let (low, high) = result.percentile_interval_ns(at)?;
+                FigureUncertainty::of_interval(middle, low, high)
             } else {
                 FigureUncertainty::of_repeats(figure)
             }
@@ -77,7 +79,8 @@ impl RunPair {
             let (result, figure) = &sides[side];
             let figure = figure.as_ref()?;
             let value = known_value(figure)?;
-            Some((value, uncertainty(figure, result, self.is_simulated[side])))
+            let uncertainty = uncertainty(figure, result, self.is_simulated[side]);
+            Some(UncertainFigure { value, uncertainty })
         };
         let ratio = known(0).zip(known(1)).map(|(a, b)| RatioEstimate::of_figures(a, b));
         let ratio = ratio.filter(|ratio| ratio.ratio().is_finite());
@@ -356,7 +359,7 @@ impl FigurePair {
     }
 }
 
-/// Returns what a ratio shows of a metric, in a table.
+/// Returns the verdict on a ratio of a metric, for a table.
 fn verdict_text(ratio: RatioEstimate, metric: FigureMetric) -> &'static str {
     let (higher, lower) = match metric {
         FigureMetric::Latency | FigureMetric::ReadLatency | FigureMetric::WriteLatency => {

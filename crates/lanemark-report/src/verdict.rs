@@ -1,4 +1,4 @@
-//! The words for a ratio: its interval and what the interval shows.
+//! The words for a ratio: its interval and its verdict.
 
 use lanemark_schema::result::{RatioEstimate, RatioVerdict};
 
@@ -41,6 +41,16 @@ pub(crate) fn ratio_with_interval(estimate: RatioEstimate) -> String {
     }
 }
 
+/// Returns a ratio with its 80% interval and its test, such as `1.50x (1.25 to 2.00; SEQ1M)`.
+pub(crate) fn ratio_in_test(estimate: RatioEstimate, test: &str) -> String {
+    match estimate.interval_80() {
+        Some((low, high)) => {
+            format!("{} ({} to {}; {test})", ratio(estimate.ratio()), fixed(low, 2), fixed(high, 2))
+        }
+        None => format!("{} ({test})", ratio(estimate.ratio())),
+    }
+}
+
 /// Returns whether the interval shows a difference.
 pub(crate) fn is_shown(estimate: RatioEstimate) -> bool {
     matches!(estimate.verdict(), RatioVerdict::Higher | RatioVerdict::Lower)
@@ -52,8 +62,8 @@ mod tests {
 
     #[test]
     fn a_change_is_stated_with_the_interval_of_the_change() {
-        let gain = RatioEstimate::within(1.2, (1.12, 1.29));
-        let loss = RatioEstimate::within(0.8, (0.7, 0.95));
+        let gain = RatioEstimate::within(1.2, 1.12, 1.29);
+        let loss = RatioEstimate::within(0.8, 0.7, 0.95);
         assert_eq!(size_of_change(gain), "20% (12 to 29%)");
         assert_eq!(size_of_change(loss), "20% (5 to 30%)");
         assert_eq!(interval_of_change(loss).unwrap(), "-30.0% to -5.0%");

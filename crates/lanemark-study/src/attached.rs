@@ -14,7 +14,7 @@ use crate::library::{Library, LibraryKind};
 use crate::platform::{Platform, Port};
 use crate::plug::{PluggedDrive, plug_in};
 use crate::rated;
-use crate::system::{NameLocations, UsedPort, located_at};
+use crate::system::{NameLocations, UsedPort};
 
 /// A drive in its one or two ports, and the origin of its values.
 pub(crate) struct AttachedDrive {
@@ -43,7 +43,7 @@ impl AttachedDrive {
     ) -> Result<Self, StudyError> {
         let file = library
             .open(LibraryKind::Drive, drive)
-            .map_err(|error| located_at(error, &named_at.drive))?;
+            .map_err(|error| error.located_at(&named_at.drive))?;
         let file = match rated::complete(&file, library, context)? {
             Some(completed) => completed,
             None => file,

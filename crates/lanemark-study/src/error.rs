@@ -81,6 +81,15 @@ pub(crate) fn simulation_hint(error: SimError) -> &'static str {
 }
 
 impl StudyError {
+    /// Moves an error about an unknown name in a library to the location of this name.
+    pub(crate) fn located_at(self, location: &Location) -> Self {
+        if self.is_unknown_name() && self.location.position.is_none() {
+            Self { location: location.clone(), ..self }
+        } else {
+            self
+        }
+    }
+
     /// Creates an error without a hint.
     pub fn new(location: Location, message: impl Into<String>) -> Self {
         Self { location, message: message.into(), hint: None, beside: Vec::new() }

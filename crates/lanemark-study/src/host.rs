@@ -11,7 +11,6 @@ use lanemark_sim::spec::STEP_TIME_MAX;
 use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
 use crate::origin::{Ledger, Overrides, ValueRecord};
-use crate::system::located_at;
 
 /// The tables of a platform file that a host replaces, with their keys.
 pub(crate) const TABLES: [(&str, &[&str]); 7] = [
@@ -65,7 +64,7 @@ pub(crate) fn extended(
     let root = document.root("host", None);
     let Some(host) = root.optional_table("host")? else { return Ok(document) };
     let Some(name) = host.optional_text("extends")? else { return Ok(document) };
-    let base = open(&name).map_err(|error| located_at(error, &host.location_of("extends")))?;
+    let base = open(&name).map_err(|error| error.located_at(&host.location_of("extends")))?;
     check(&base)?;
     if base.root("host", None).table("host")?.has("extends") {
         let message = format!("extends = `{name}`: that host file extends another file itself");

@@ -249,9 +249,7 @@ impl Sweep {
         for (kind, name) in kinds {
             if let Some(axis) = self.axes.iter().find(|axis| axis.name == name) {
                 for value in &axis.values {
-                    library
-                        .open(kind, value)
-                        .map_err(|error| crate::system::located_at(error, &axis.location))?;
+                    library.open(kind, value).map_err(|error| error.located_at(&axis.location))?;
                 }
             }
         }

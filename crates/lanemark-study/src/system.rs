@@ -206,7 +206,7 @@ impl System {
     ) -> Result<Self, StudyError> {
         let platform_file = library
             .open(LibraryKind::Platform, &parts.platform)
-            .map_err(|error| located_at(error, &named_at.platform))?;
+            .map_err(|error| error.located_at(&named_at.platform))?;
         Self::assemble_on(library, &platform_file, parts, named_at, name, settings)
     }
 
@@ -510,15 +510,6 @@ impl System {
         let location = Location::file(&self.target.system);
         let message = format!("test `{}`: {error}", test.name);
         StudyError::new(location, message).hint(simulation_hint(error))
-    }
-}
-
-/// Moves an error about an unknown name in a library to the location of this name.
-pub(crate) fn located_at(error: StudyError, place: &Location) -> StudyError {
-    if error.is_unknown_name() && error.location.position.is_none() {
-        StudyError { location: place.clone(), ..error }
-    } else {
-        error
     }
 }
 

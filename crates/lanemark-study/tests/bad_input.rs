@@ -158,7 +158,7 @@ fn an_impossible_pcie_setup_is_reported_with_the_bounds() {
 }
 
 #[test]
-fn a_sata_port_has_no_pcie_setup() {
+fn a_sata_port_lacks_a_pcie_setup() {
     let from = "sata   = {";
     let to = "address = \"64-bit\"\nsata   = {";
     system_says(SATA, PLATFORM, from, to, "unknown key `address`");

@@ -52,7 +52,7 @@ fn meets(seen: f64, formula: f64) {
 }
 
 #[test]
-fn a_completer_that_sends_cache_lines_narrows_the_way_of_written_data_alone() {
+fn a_completer_that_sends_cache_lines_slows_only_written_data() {
     let system = assemble(NVME, &[("platform.port.pcie-slot.completion_payload", "64 B")]);
     let free = assemble(NVME, &[]);
     let ceiling = |system, read| carried(system, &sequential(read), "PCIe 3.0 x4").1;

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-/// The variables that would change what the command does or where it saves results.
+/// The variables that would change the command's settings or the folder of its results.
 const SETTINGS: [&str; 7] = [
     "LANEMARK_LIBRARY",
     "COLUMNS",
@@ -27,9 +27,9 @@ macro_rules! lanemark {
     };
 }
 
-/// A run of the command that has not begun. It does not read standard input, does not use the user's settings, and saves
-/// results in `results`. Its home is `home` in the folder in which it runs; in the project, it is `home-of-tests` next
-/// to the program.
+/// A run of the command that has not begun. It does not read standard input, does not use the user's settings, and
+/// saves results in `results`. Its home is `home` in the folder in which it runs; in the project, it is `home-of-tests`
+/// next to the program.
 #[derive(Debug)]
 pub struct Lanemark(Command);
 
@@ -87,7 +87,7 @@ impl Lanemark {
         self.0.output().expect("the command starts")
     }
 
-    /// Runs the command, and returns what it prints on stdout and on stderr.
+    /// Runs the command, and returns its texts on stdout and on stderr.
     ///
     /// # Panics
     /// Panics if the command fails.
@@ -96,7 +96,7 @@ impl Lanemark {
         self.ends_with(0)
     }
 
-    /// Runs the command, and returns what it prints on stdout.
+    /// Runs the command, and returns its text on stdout.
     ///
     /// # Panics
     /// Panics if the command fails.
@@ -116,7 +116,7 @@ impl Lanemark {
         message
     }
 
-    /// Runs the command, and returns what it prints on stdout and on stderr.
+    /// Runs the command, and returns its texts on stdout and on stderr.
     ///
     /// # Panics
     /// Panics if the exit code is not `code`.

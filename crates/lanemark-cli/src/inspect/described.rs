@@ -25,7 +25,8 @@ struct MatchedDrive<'d> {
     library_other_capacity: Vec<String>,
 }
 
-/// Returns the file that the arguments name instead of a sysfs tree: the file of `--lspci`, or a regular file or a pipe.
+/// Returns the file that the arguments name instead of a sysfs tree: the file of `--lspci`, or a regular file or a
+/// pipe.
 pub(super) fn file(args: &InspectArgs) -> Option<&Path> {
     if let Some(file) = &args.lspci {
         return Some(file);

@@ -34,14 +34,14 @@ pub struct DescribedDrive {
     pub temperature: Option<f64>,
     /// Used share of the rated endurance in per cent; it may exceed 100.
     pub endurance_used: Option<f64>,
-    /// What the drive reports of its health.
+    /// Health that the drive reports.
     #[serde(flatten)]
     pub health: ReportedHealth,
     /// Observations that need attention, as text.
     pub findings: Vec<String>,
 }
 
-/// What a drive reports of its health in its SMART data.
+/// Health that a drive reports in its SMART data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReportedHealth {
     /// Whether the drive reports that it is about to fail.

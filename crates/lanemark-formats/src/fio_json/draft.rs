@@ -13,7 +13,7 @@ use super::lanemark_keys::LanemarkKey;
 use super::sampled;
 use crate::error::shown;
 use crate::fio::{self, JobEnvironment};
-use crate::imported::clean_name;
+use crate::imported::{SuppliedSettings, clean_name};
 use crate::stated::ReportedTest;
 
 /// The options that determine the direction and the offset of requests, for jobs that also have unknown options.
@@ -56,17 +56,6 @@ pub(super) struct TestDraft {
     silent: bool,
     /// Lanemark's additions to its export.
     pub(super) own: Option<LanemarkKey>,
-}
-
-/// Settings that the user supplies for tests that do not state them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SuppliedSettings {
-    /// The size of the target.
-    pub span: Option<Bytes>,
-    /// The access pattern.
-    pub pattern: Option<Pattern>,
-    /// Number of outstanding requests per thread.
-    pub queue_depth: Option<u32>,
 }
 
 pub(super) struct DraftedTest {

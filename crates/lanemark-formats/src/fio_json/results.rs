@@ -10,23 +10,13 @@ use lanemark_schema::result::{MeasuredTarget, RunResult, Warning};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{AverageMethod, Test};
 
-use super::draft::{SuppliedSettings, TestDraft};
+use super::draft::TestDraft;
 use super::read::{FioOutput, TESTS_MAX};
 use crate::error::{FormatError, FormatErrors, shown};
-use crate::imported::{ImportedTest, NotedTests, ResultDraft, TestNames, clean_name, target_at};
-
-/// A result from fio's output.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ImportedResult {
-    /// Result of the run. Its provenance does not contain times or a command.
-    pub result: RunResult,
-    /// The files from which it was made.
-    pub files: Vec<String>,
-    /// Time at which fio began, in seconds since 1970, if a file states it.
-    pub timestamp: Option<u64>,
-    /// Sentences about values that could not be imported.
-    pub notes: Vec<String>,
-}
+use crate::imported::{
+    ImportedResult, ImportedTest, NotedTests, ResultDraft, SuppliedSettings, TestNames, clean_name,
+    target_at,
+};
 
 /// Returns the results in fio's output, one per target. `supplied` contains settings for tests that do not state them.
 ///

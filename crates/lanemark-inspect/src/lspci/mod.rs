@@ -22,6 +22,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use lanemark_files::private::{PrivateFolder, write_step};
+use lanemark_schema::result::DRIVES_NOT_SHOWN;
 
 use function::{FunctionAddress, LspciFunction};
 
@@ -118,7 +119,7 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
                 let block = format!("{kind}-{domain:04x}:{bus:02x}:{rest}");
                 let device = at.join(&block).join("device");
                 fs::create_dir_all(&device)?;
-                write(&device, "model", &format!("not shown by lspci, on {}", function.name))?;
+                write(&device, "model", &format!("{DRIVES_NOT_SHOWN}, on {}", function.name))?;
                 symlink(format!("../{position}/{block}"), root.join("block").join(block))?;
                 controllers += 1;
             }

@@ -5,7 +5,7 @@ use lanemark_schema::result::{
 };
 
 use super::{RunPair, TestPair, shared_tests};
-use crate::verdict::ratio_with_interval;
+use crate::verdict::{ratio_in_test, ratio_with_interval};
 
 /// Returns a sentence such as `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x
 /// (…) to 4.37x (…)`.
@@ -37,7 +37,7 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     format!("{}.", clauses(&one, &other, &pairs).join("; "))
 }
 
-/// Returns what the ratios of the tests show, as clauses of one sentence. The first clause names both runs.
+/// Returns the verdicts on the ratios of the tests, as clauses of one sentence. The first clause names both runs.
 fn clauses(one: &str, other: &str, pairs: &[(&str, RatioEstimate)]) -> Vec<String> {
     let with_verdict = |wanted: RatioVerdict| {
         let mut wanted: Vec<(&str, RatioEstimate)> =
@@ -54,13 +54,11 @@ fn clauses(one: &str, other: &str, pairs: &[(&str, RatioEstimate)]) -> Vec<Strin
         [(_, value)] if pairs.len() == 1 => {
             format!("{} in {}", ratio_with_interval(*value), tests(wanted))
         }
-        [(name, value)] => {
-            format!("{} in {} ({name})", ratio_with_interval(*value), tests(wanted))
-        }
+        [(name, value)] => format!("{} in {}", ratio_in_test(*value, name), tests(wanted)),
         [(low, least), .., (high, most)] => format!(
-            "{} ({low}) to {} ({high}) in {}",
-            ratio_with_interval(*least),
-            ratio_with_interval(*most),
+            "{} to {} in {}",
+            ratio_in_test(*least, low),
+            ratio_in_test(*most, high),
             tests(wanted)
         ),
     };

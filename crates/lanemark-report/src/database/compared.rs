@@ -9,8 +9,8 @@ use crate::number::{fixed, or_absent, percent, percent_signed, percent_whole, si
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
-/// Writes two runs on databases as a table: each figure with its interval, its change and its verdict. Returns `None` if
-/// one of the runs is not on a database.
+/// Writes two runs on databases as a table: each figure with its interval, its change and its verdict. Returns `None`
+/// if one of the runs is not on a database.
 pub fn database_compare_text(from: &RunResult, to: &RunResult, style: &Style) -> Option<String> {
     let changes = compare(from, to);
     let mut sheet = TerminalText::new(style);

@@ -12,8 +12,8 @@ mod words;
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
-    BlockDeviceKind, InspectedDevice, InspectedFinding, InspectedLink, Inspection, UnreadFile,
-    UnreadReason,
+    BlockDeviceKind, Finding, InspectedDevice, InspectedFinding, InspectedLink, Inspection,
+    UnreadFile, UnreadReason,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -65,7 +65,13 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
 fn answer(inspection: &Inspection) -> String {
     let drives: Vec<&InspectedDevice> =
         inspection.devices.iter().filter(|device| has_own_path(device)).collect();
-    let subject = match drives.as_slice() {
+    let (controllers, counted): (Vec<&InspectedDevice>, Vec<&InspectedDevice>) =
+        drives.iter().partition(|device| device.is_of_unknown_drives());
+    // Most USB controllers of a machine are without a drive.
+    let controllers: Vec<&InspectedDevice> =
+        controllers.into_iter().filter(|device| !device.name.starts_with("usb-")).collect();
+    let subject = match counted.as_slice() {
+        [] if !controllers.is_empty() => "No drive is shown".to_owned(),
         [] => match inspection.devices.len() {
             0 => return "There is no device to show.".to_owned(),
             1 => "1 device without links".to_owned(),
@@ -82,8 +88,28 @@ fn answer(inspection: &Inspection) -> String {
         }
         several => format!("{} drives ({})", several.len(), join_names(several)),
     };
+    let subject = match controllers.len() {
+        0 => subject,
+        1 => {
+            format!(
+                "{subject}, and 1 controller without a list of its drives ({})",
+                join_names(&controllers)
+            )
+        }
+        count => format!(
+            "{subject}, and {count} controllers without lists of their drives ({})",
+            join_names(&controllers)
+        ),
+    };
     let limits: Vec<&InspectedFinding> =
         inspection.findings.iter().filter(|finding| !finding.finding.is_note()).collect();
+    let shared = inspection
+        .findings
+        .iter()
+        .find(|found| matches!(found.finding, Finding::SharedUplink { .. }));
+    if let (true, Some(shared)) = (limits.is_empty(), shared) {
+        return format!("{subject}; a shared link limits them together: {}", finding(shared));
+    }
     match limits.as_slice() {
         [] if drives.iter().any(|drive| !gaps::find_gaps(drive).is_empty()) => {
             format!("{subject}; no limit found, but not all links are known.")

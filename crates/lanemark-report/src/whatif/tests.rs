@@ -23,8 +23,8 @@ fn figures(megabytes: f64, iops: f64, latency_us: f64) -> WhatIfFigures {
     }
 }
 
-/// Returns a test whose throughput is multiplied by `factor`, with an interval of 2% on either side, and whose latency is
-/// multiplied by `waits`.
+/// Returns a test whose throughput is multiplied by `factor`, with an interval of 2% on either side, and whose latency
+/// is multiplied by `waits`.
 fn test(name: &str, factor: f64, waits: f64) -> WhatIfTest {
     WhatIfTest {
         test: name.to_owned(),
@@ -33,7 +33,7 @@ fn test(name: &str, factor: f64, waits: f64) -> WhatIfTest {
         present: figures(200.0, 50_000.0, 100.0),
         other: figures(200.0 * factor, 50_000.0 * factor, 100.0 * waits),
         interval: None,
-        change: RatioEstimate::within(factor, (factor * 0.98, factor * 1.02)),
+        change: RatioEstimate::within(factor, factor * 0.98, factor * 1.02),
         carried: None,
         shortened_to: None,
     }
@@ -41,7 +41,7 @@ fn test(name: &str, factor: f64, waits: f64) -> WhatIfTest {
 
 /// Returns a test whose change has an interval from 0.7 to 1.3 times the change.
 fn uncertain(name: &str, factor: f64) -> WhatIfTest {
-    let change = RatioEstimate::within(factor, (factor * 0.7, factor * 1.3));
+    let change = RatioEstimate::within(factor, factor * 0.7, factor * 1.3);
     WhatIfTest { change, ..test(name, factor, 1.0) }
 }
 
@@ -52,7 +52,7 @@ fn random(carried: Option<f64>) -> WhatIfTest {
         present: figures(4.0, 1_000.0, 250.0),
         other: figures(6.0, 1_500.0, 125.0),
         carried,
-        change: RatioEstimate::within(1.5, (1.2, 1.8)),
+        change: RatioEstimate::within(1.5, 1.2, 1.8),
         ..test("4K", 1.0, 1.0)
     }
 }

@@ -2,14 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::statistic::{SIDES_80, SIDES_95};
-use super::{FigureMetric, Statistic, TestResult, student};
+use super::statistic::{SIDES_80, SIDES_95, Statistic, student};
 
-/// The largest difference that counts as none, as a ratio: an interval within 3% of 1 means that the figures are the
-/// same for every purpose of this program.
+/// The largest ratio of two figures that are reported as the same. The verdict requires that the whole interval is
+/// within this factor of 1.
 pub const SAME_WITHIN: f64 = 1.03;
 
-/// What an interval of a ratio shows.
+/// The verdict on a ratio, which follows from its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RatioVerdict {
@@ -40,65 +39,90 @@ pub enum RatioEstimate {
     },
 }
 
-/// The 80% interval of a figure, as the logarithms of two factors, below and above the figure. Neither is negative.
+/// The uncertainty of a figure, as logarithms of factors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FigureUncertainty {
+    /// The standard error of the mean of the repeats.
+    error: f64,
+    /// Degrees of freedom from which the error was estimated; `None` if the error is known.
+    freedom: Option<u32>,
+    /// The 80% interval of the prediction below and above the figure. Neither is negative.
     below: f64,
     above: f64,
 }
 
 impl FigureUncertainty {
-    /// Returns the uncertainty of the mean of repeats, by Student's t for their number; `None` for a single measured
-    /// repeat. The figure of a single simulated repeat has the uncertainty that its simulation determined.
+    /// Returns the uncertainty of the mean of repeats; `None` for a single measured repeat. The figure of a single
+    /// simulated repeat has the uncertainty that its simulation determined.
     #[must_use]
     pub fn of_repeats(figure: &Statistic) -> Option<Self> {
-        let share = match (figure.count, figure.deviation, figure.interval_95) {
+        let (error, freedom) = match (figure.count, figure.deviation, figure.interval_95) {
             (2.., Some(deviation), _) => {
-                let error = deviation / f64::from(figure.count).sqrt() / figure.value;
-                student(SIDES_80, figure.count as usize - 1) * error
+                (deviation / f64::from(figure.count).sqrt(), Some(figure.count - 1))
             }
-            (1, _, Some((low, high))) => (high - low) / 2.0 / figure.value * SIDES_80 / SIDES_95,
+            (1, _, Some((low, high))) => ((high - low) / 2.0 / SIDES_95, None),
             _ => return None,
         };
-        (share.is_finite() && share >= 0.0).then_some(Self { below: share, above: share })
+        let error = error / figure.value;
+        let is_usable = error.is_finite() && error >= 0.0;
+        is_usable.then_some(Self { error, freedom, below: 0.0, above: 0.0 })
     }
 
     /// Returns the uncertainty of a figure with an 80% interval from `low` to `high`.
     #[must_use]
-    pub fn of_interval(figure: f64, (low, high): (f64, f64)) -> Option<Self> {
-        let below = (figure / low).ln().max(0.0);
-        let above = (high / figure).ln().max(0.0);
-        (!below.is_nan() && !above.is_nan()).then_some(Self { below, above })
+    pub fn of_interval(figure: f64, low: f64, high: f64) -> Option<Self> {
+        let below = libm::log(figure / low).max(0.0);
+        let above = libm::log(high / figure).max(0.0);
+        let is_known = !below.is_nan() && !above.is_nan();
+        is_known.then_some(Self { error: 0.0, freedom: None, below, above })
     }
 
     /// Returns the uncertainty from two independent causes.
+    ///
+    /// The degrees of freedom of two estimated errors follow the approximation of Welch ("The generalization of
+    /// Student's problem when several different population variances are involved", Biometrika 34, 1947).
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        Self { below: self.below.hypot(other.below), above: self.above.hypot(other.above) }
-    }
-}
-
-impl FigureMetric {
-    /// Returns the uncertainty of `figure`, which is this metric of `result`: of its repeats, and of the prediction if
-    /// the run is simulated. `None` if one of them is not known.
-    pub fn uncertainty(
-        self,
-        figure: &Statistic,
-        result: &TestResult,
-        is_simulated: bool,
-    ) -> Option<FigureUncertainty> {
-        let of_repeats = FigureUncertainty::of_repeats(figure)?;
-        if !is_simulated {
-            return Some(of_repeats);
+        let square = |uncertainty: Self| uncertainty.error * uncertainty.error;
+        let total = square(self) + square(other);
+        let part = |uncertainty: Self| {
+            let freedom = uncertainty.freedom.map_or(f64::INFINITY, f64::from);
+            square(uncertainty) * square(uncertainty) / freedom
+        };
+        let parts = part(self) + part(other);
+        let freedom = (parts > 0.0).then(|| (total * total / parts).clamp(1.0, 1e6).round() as u32);
+        Self {
+            error: total.sqrt(),
+            freedom,
+            below: libm::hypot(self.below, other.below),
+            above: libm::hypot(self.above, other.above),
         }
-        // The mix of requests in a transaction does not change, so both rates have the same uncertainty.
-        let metric = if self == Self::Transactions { Self::Iops } else { self };
-        let predicted = metric.value_in(result).value;
-        Some(of_repeats.and(FigureUncertainty::of_interval(predicted, metric.interval(result)?)?))
+    }
+
+    /// Returns the same uncertainty of the inverse figure.
+    fn inverse(self) -> Self {
+        Self { below: self.above, above: self.below, ..self }
+    }
+
+    /// Returns the logarithms of the factors below and above a figure that contain 80%.
+    fn ends(self) -> (f64, f64) {
+        let factor = self.freedom.map_or(SIDES_80, |freedom| student(SIDES_80, freedom as usize));
+        let of_repeats = factor * self.error;
+        (libm::hypot(of_repeats, self.below), libm::hypot(of_repeats, self.above))
     }
 }
 
-/// A ratio in JSON. The verdict is written for readers of the file, and derived again from the interval when it is read.
+/// A figure with its uncertainty; `None` if the uncertainty is not known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UncertainFigure {
+    /// The figure.
+    pub value: f64,
+    /// The uncertainty of the figure.
+    pub uncertainty: Option<FigureUncertainty>,
+}
+
+/// A ratio in JSON. The verdict is written for readers of the file, and derived again from the interval when it is
+/// read.
 #[derive(Serialize, Deserialize)]
 struct StoredRatio {
     ratio: f64,
@@ -113,27 +137,21 @@ struct StoredRatio {
 impl RatioEstimate {
     /// Returns a ratio with the 80% interval from `low` to `high`, which is extended if it does not contain the ratio.
     #[must_use]
-    pub fn within(ratio: f64, (low, high): (f64, f64)) -> Self {
+    pub fn within(ratio: f64, low: f64, high: f64) -> Self {
         Self::Uncertain { ratio, interval_80: Some((low.min(ratio), high.max(ratio))) }
     }
 
     /// Returns `two / one` of two figures with independent uncertainties. The ratio does not have an interval if an
     /// uncertainty is not known.
     #[must_use]
-    pub fn of_figures(
-        (one, of_one): (f64, Option<FigureUncertainty>),
-        (two, of_two): (f64, Option<FigureUncertainty>),
-    ) -> Self {
-        let ratio = two / one;
-        let ends = of_one.zip(of_two).map(|(of_one, of_two)| {
-            let below = of_two.below.hypot(of_one.above);
-            let above = of_two.above.hypot(of_one.below);
-            (ratio * (-below).exp(), ratio * above.exp())
+    pub fn of_figures(one: UncertainFigure, two: UncertainFigure) -> Self {
+        let ratio = two.value / one.value;
+        let ends = one.uncertainty.zip(two.uncertainty).map(|(of_one, of_two)| {
+            let (below, above) = of_two.and(of_one.inverse()).ends();
+            (ratio * libm::exp(-below), ratio * libm::exp(above))
         });
-        Self::Uncertain {
-            ratio,
-            interval_80: ends.filter(|(low, high)| low.is_finite() && high.is_finite()),
-        }
+        let is_finite = |ends: &(f64, f64)| ends.0.is_finite() && ends.1.is_finite();
+        Self::Uncertain { ratio, interval_80: ends.filter(is_finite) }
     }
 
     /// Returns the second figure divided by the first.
@@ -166,7 +184,7 @@ impl RatioEstimate {
         }
     }
 
-    /// Returns what the interval shows.
+    /// Returns the verdict of the interval.
     #[must_use]
     pub fn verdict(self) -> RatioVerdict {
         match self {
@@ -217,14 +235,18 @@ mod tests {
     fn a_verdict_follows_from_the_interval() {
         for (interval, wanted) in [
             ((0.98, 1.02), RatioVerdict::Same),
-            // A difference that is certain but smaller than 3% is none.
+            // A difference that is certain but smaller than 3% does not count.
             ((1.005, 1.029), RatioVerdict::Same),
             ((1.005, 1.04), RatioVerdict::Higher),
             ((0.7, 0.999), RatioVerdict::Lower),
             ((0.999, 1.5), RatioVerdict::NotShown),
             ((0.5, 1.0), RatioVerdict::NotShown),
         ] {
-            let estimate = RatioEstimate::within(f64::midpoint(interval.0, interval.1), interval);
+            let estimate = RatioEstimate::within(
+                f64::midpoint(interval.0, interval.1),
+                interval.0,
+                interval.1,
+            );
             assert_eq!(estimate.verdict(), wanted, "{interval:?}");
         }
         let unknown = RatioEstimate::Uncertain { ratio: 3.0, interval_80: None };
@@ -242,7 +264,10 @@ mod tests {
                 let values: Vec<f64> =
                     (0..repeats).map(|_| scale * (1.0 + 0.04 * rng.normal())).collect();
                 let figure = Statistic::from_values(&values, AverageMethod::Mean);
-                (figure.value, FigureUncertainty::of_repeats(&figure))
+                UncertainFigure {
+                    value: figure.value,
+                    uncertainty: FigureUncertainty::of_repeats(&figure),
+                }
             };
             let cases = 4_000;
             let covers = |truth: f64, estimate: RatioEstimate| {
@@ -253,7 +278,7 @@ mod tests {
                 .filter(|_| covers(1.3, RatioEstimate::of_figures(run(100.0), run(130.0))))
                 .count();
             let share = covered as f64 / f64::from(cases);
-            assert!((0.77..0.85).contains(&share), "{repeats} repeats: {share}");
+            assert!((0.77..0.84).contains(&share), "{repeats} repeats: {share}");
         }
     }
 
@@ -261,30 +286,34 @@ mod tests {
     fn a_single_measured_repeat_shows_no_difference() {
         let single = Statistic::from_values(&[100.0], AverageMethod::Mean);
         let double = Statistic::from_values(&[200.0, 201.0], AverageMethod::Mean);
-        let figures = [single, double].map(|one| (one.value, FigureUncertainty::of_repeats(&one)));
-        assert_eq!(figures[0].1, None);
+        let figures = [single, double].map(|one| UncertainFigure {
+            value: one.value,
+            uncertainty: FigureUncertainty::of_repeats(&one),
+        });
+        assert_eq!(figures[0].uncertainty, None);
         let ratio = RatioEstimate::of_figures(figures[0], figures[1]);
         assert_eq!((ratio.interval_80(), ratio.verdict()), (None, RatioVerdict::NotShown));
     }
 
     #[test]
     fn uncertainties_of_both_figures_add_as_squares() {
-        let of = |low: f64, high: f64| FigureUncertainty::of_interval(10.0, (low, high));
-        let ratio = RatioEstimate::of_figures((10.0, of(8.0, 12.0)), (20.0, of(10.0, 10.0)));
+        let figure = |value: f64, low: f64, high: f64| UncertainFigure {
+            value,
+            uncertainty: FigureUncertainty::of_interval(value, low, high),
+        };
+        let ratio = RatioEstimate::of_figures(figure(10.0, 8.0, 12.0), figure(20.0, 20.0, 20.0));
         let (low, high) = ratio.interval_80().unwrap();
         // The first figure is at most 12, so the ratio is at least 20 / 12.
-        assert!(
-            (low - 20.0 / 12.0).abs() < 1e-12 && (high - 20.0 / 8.0).abs() < 1e-12,
-            "{ratio:?}"
-        );
-        let both = RatioEstimate::of_figures((10.0, of(8.0, 12.0)), (10.0, of(8.0, 12.0)));
-        let expected = 1.25f64.ln().hypot(1.2f64.ln()).exp();
+        assert!((low - 20.0 / 12.0).abs() < 1e-12, "{ratio:?}");
+        assert!((high - 20.0 / 8.0).abs() < 1e-12, "{ratio:?}");
+        let both = RatioEstimate::of_figures(figure(10.0, 8.0, 12.0), figure(10.0, 8.0, 12.0));
+        let expected = libm::exp(libm::hypot(libm::log(1.25), libm::log(1.2)));
         assert!((both.interval_80().unwrap().1 - expected).abs() < 1e-12, "{both:?}");
     }
 
     #[test]
     fn an_inverse_has_the_opposite_verdict_and_is_read_back_from_json() {
-        let faster = RatioEstimate::within(1.5, (1.25, 2.0));
+        let faster = RatioEstimate::within(1.5, 1.25, 2.0);
         let slower = faster.inverse();
         assert_eq!(slower.interval_80(), Some((0.5, 0.8)));
         assert_eq!(

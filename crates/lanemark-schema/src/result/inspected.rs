@@ -100,8 +100,17 @@ pub struct InspectedDevice {
     pub partitions: Vec<InspectedPartition>,
 }
 
+/// Beginning of the model of a device that represents all drives of a controller, because the text that was read does
+/// not name them.
+pub const DRIVES_NOT_SHOWN: &str = "not shown by lspci";
+
 impl InspectedDevice {
-    /// Creates a device of which only the name and the kind are known.
+    /// Returns whether the device represents the drives of a controller, whose number is not known.
+    pub fn is_of_unknown_drives(&self) -> bool {
+        self.identity.model.as_deref().is_some_and(|model| model.starts_with(DRIVES_NOT_SHOWN))
+    }
+
+    /// Creates a device with a name and a kind. All other values are unknown.
     pub fn new(name: &str, kind: BlockDeviceKind) -> Self {
         Self {
             name: name.to_owned(),

@@ -52,7 +52,9 @@ mod whatif;
 
 pub use assumed::AssumedLimit;
 pub use compared::{ComparedFigure, ComparedRun, ComparedRuns};
-pub use comparison::{FigureUncertainty, RatioEstimate, RatioVerdict, SAME_WITHIN};
+pub use comparison::{
+    FigureUncertainty, RatioEstimate, RatioVerdict, SAME_WITHIN, UncertainFigure,
+};
 pub use converged::ConvergedTest;
 pub use counters::{DatabaseCounter, DatabaseCounters};
 pub use credit_use::CreditUse;
@@ -73,9 +75,9 @@ pub use fitted::{
 };
 pub use hop::{HopId, UnknownHop};
 pub use inspected::{
-    BlockDeviceKind, DeviceIdentity, InspectedDevice, InspectedHop, InspectedHopKind,
-    InspectedPartition, InspectedPath, Inspection, PciFunctionKind, QueueLimits, UnreadFile,
-    UnreadReason, WriteCache,
+    BlockDeviceKind, DRIVES_NOT_SHOWN, DeviceIdentity, InspectedDevice, InspectedHop,
+    InspectedHopKind, InspectedPartition, InspectedPath, Inspection, PciFunctionKind, QueueLimits,
+    UnreadFile, UnreadReason, WriteCache,
 };
 pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{LatencyDetail, LatencyHistogram, PERCENTILES};

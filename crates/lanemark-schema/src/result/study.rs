@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    HopId, Provenance, RunResult, SCHEMA_VERSION, Sample, Statistic, Target, TestResult, Warning,
+    FigureUncertainty, HopId, Provenance, RunResult, SCHEMA_VERSION, Sample, Statistic, Target,
+    TestResult, Warning,
 };
 use crate::workload::AverageMethod;
 
@@ -296,6 +297,25 @@ impl FigureMetric {
         };
         let value = self.value_in(result).value;
         Some((value * low, value * high))
+    }
+
+    /// Returns the uncertainty of `figure`, which is this metric of `result`: of its repeats, and of the prediction if
+    /// the run is simulated. `None` if one of them is not known.
+    pub fn uncertainty(
+        self,
+        figure: &Statistic,
+        result: &TestResult,
+        is_simulated: bool,
+    ) -> Option<FigureUncertainty> {
+        let of_repeats = FigureUncertainty::of_repeats(figure)?;
+        if !is_simulated {
+            return Some(of_repeats);
+        }
+        // The mix of requests in a transaction does not change, so both rates have the same uncertainty.
+        let metric = if self == Self::Transactions { Self::Iops } else { self };
+        let predicted = metric.value_in(result).value;
+        let (low, high) = metric.interval(result)?;
+        Some(of_repeats.and(FigureUncertainty::of_interval(predicted, low, high)?))
     }
 
     /// Returns the gain in throughput of `result` over `base`, in per cent.

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn round_robin_goes_around_by_number_whatever_the_depth() {
+    fn round_robin_follows_the_numbers_of_queues_at_any_depth() {
         let mut bench = Bench::new();
         for queue in [7, 7, 7, 7, 7, 2, 300, 300, 65_534] {
             bench.push(queue);

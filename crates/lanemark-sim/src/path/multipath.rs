@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_path_keeps_going_and_what_was_under_way_comes_back_after_the_timeout() {
+    fn the_other_path_continues_and_pending_requests_return_after_the_timeout() {
         for operation in [Operation::Read, Operation::Write] {
             let mut system = failing(0, us(3_000));
             let fails = Instant::ZERO + us(3_000);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_that_cannot_be_are_told() {
+    fn impossible_ports_are_reported() {
         let mut system = dual(&small_drive());
         system.attachments[0].second.as_mut().unwrap().port_path.links.clear();
         assert!(system.check().is_err());

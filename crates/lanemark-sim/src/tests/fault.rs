@@ -213,7 +213,7 @@ fn a_lost_port_fails_outstanding_commands_by_timer() {
 }
 
 #[test]
-fn with_two_ports_the_load_goes_on_over_the_other() {
+fn with_two_ports_the_load_continues_over_the_other() {
     let system = with(&dual(&unlimited()), &["port-loss port=0 timeout=2ms at=10ms"]);
     let sample = run(&system, &timed(60, 8, true));
     assert_eq!(sample.errors.total(), 0);
@@ -335,7 +335,7 @@ fn replays_of_pcie_packets_are_the_links_own_and_cost_their_law() {
 }
 
 #[test]
-fn a_power_cut_fails_what_is_outstanding_and_the_load_goes_on_after_the_start() {
+fn a_power_cut_fails_outstanding_requests_and_the_load_continues_later() {
     for (depth, base) in
         [(1, nvme(small_drive())), (16, sata(small_drive())), (4, dual(&small_drive()))]
     {

@@ -322,7 +322,7 @@ fn a_trim_forgets_no_slot_that_it_covers_in_part() {
 }
 
 #[test]
-fn what_was_just_written_is_read_at_the_time_of_the_cache_as_far_as_that_has_room() {
+fn new_data_is_read_at_the_time_of_the_cache_that_holds_it() {
     let mut drive = small_drive();
     drive.capacity = Bytes::mebi(512);
     let flash = drive.flash_mut();

@@ -62,7 +62,7 @@ mod tests {
     use super::super::super::read as read_any;
 
     #[test]
-    fn each_drive_has_its_link_and_what_it_supports() {
+    fn each_drive_has_its_link_and_the_fastest_link_that_it_supports() {
         let drive = |model: &str, mode: &str, health: &str| {
             format!(
                 " ({model}) : 1 GB\n Model : {model}\n Disk Size : 1000.2 GB\n Interface : NVM Express\n \

@@ -8,7 +8,7 @@ const LINKS_MAX: usize = 1_000;
 /// Share of a SATA link's rate after 8b/10b coding that frames of 8 KiB leave for data.
 const SATA_DATA_SHARE: f64 = 0.945;
 
-/// What the log states about one link.
+/// A link, with the statements of the log about it.
 #[derive(Debug, Default)]
 struct LoggedLink {
     /// Name of the link: `ata1`, `0000:01:00.0`, `2-1`.

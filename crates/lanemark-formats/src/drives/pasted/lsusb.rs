@@ -2,7 +2,7 @@
 
 use super::super::described::DescribedDrive;
 
-/// What a bridge with the driver `usb-storage` costs (USB Mass Storage Class, Bulk-Only Transport).
+/// The finding about a bridge with the driver `usb-storage` (USB Mass Storage Class, Bulk-Only Transport).
 pub(super) const BULK_ONLY: &str =
     "it uses usb-storage (bulk-only transport), which has one request outstanding; UAS has several";
 

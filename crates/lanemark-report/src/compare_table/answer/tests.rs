@@ -27,42 +27,53 @@ fn the_answer_counts_faster_slower_and_equal_tests() {
     let answer_to = |a: Counts<'_>, b: Counts<'_>| {
         answer(("a.json", &rates("A", a)), ("b.json", &rates("B", b)))
     };
-    let cases: [(Counts<'_>, Counts<'_>, &str); 8] = [
+    // The spread of two equal repeats is zero, so the interval of their ratio is a point.
+    let x = |count: usize| [count, count];
+    let cases: [(Counts<'_>, Counts<'_>, &str); 9] = [
         (
-            &[("x", &[100])],
-            &[("x", &[150])],
-            "B is faster than A in the one common test, 1.50x (x).",
+            &[("x", &x(100))],
+            &[("x", &x(150))],
+            "B is faster than A, 1.50x (1.50 to 1.50) in the one common test, x.",
         ),
         (
-            &[("x", &[100])],
-            &[("x", &[80])],
-            "B is slower than A in the one common test, 0.80x (x).",
+            &[("x", &x(100))],
+            &[("x", &x(80))],
+            "B is slower than A, 0.80x (0.80 to 0.80) in the one common test, x.",
         ),
         (
-            &[("x", &[1_000])],
-            &[("x", &[1_004])],
-            "B is as fast as A in the one common test: no difference is larger than the spread, 1.00x (x).",
+            &[("x", &x(1_000))],
+            &[("x", &x(1_004))],
+            "B is as fast as A, within 3%: 1.00x (1.00 to 1.00) in the one common test, x.",
         ),
         (
-            &[("x", &[100]), ("y", &[100])],
-            &[("x", &[150]), ("y", &[400])],
-            "B is faster than A in 2 of 2 tests, 1.50x (x) to 4.00x (y).",
+            &[("x", &x(100)), ("y", &x(100))],
+            &[("x", &x(150)), ("y", &x(400))],
+            "B is faster than A, 1.50x (1.50 to 1.50; x) to 4.00x (4.00 to 4.00; y) in 2 of 2 tests.",
         ),
         (
-            &[("x", &[100]), ("y", &[100]), ("z", &[100])],
-            &[("x", &[150]), ("y", &[50]), ("z", &[100])],
-            "B is faster than A in 1 of 3 tests (x, 1.50x); slower in 1 (y, 0.50x); no difference in 1.",
-        ),
-        (
-            &[("x", &[100]), ("y", &[100])],
-            &[("x", &[20]), ("y", &[50])],
-            "B is slower than A in 2 of 2 tests, 0.20x (x) to 0.50x (y).",
+            &[("x", &x(100)), ("y", &x(100)), ("z", &x(100))],
+            &[("x", &x(150)), ("y", &x(50)), ("z", &x(100))],
+            "B is faster than A, 1.50x (1.50 to 1.50; x) in 1 of 3 tests; slower, 0.50x (0.50 to 0.50; y) in 1 of 3 \
+             tests; the same within 3%, 1.00x (1.00 to 1.00; z) in 1 of 3 tests.",
         ),
         // The repeats of the two runs overlap.
         (
             &[("x", &[100, 120])],
             &[("x", &[110, 130])],
-            "B is as fast as A in the one common test: no difference is larger than the spread, 1.09x (x).",
+            "no difference shown between B and A, 1.09x (0.81 to 1.47) in the one common test, x.",
+        ),
+        // The mean of one repeat is not known to any precision.
+        (
+            &[("x", &[100])],
+            &[("x", &[150])],
+            "no difference shown between B and A, 1.50x in the one common test, x; a figure without repeats or interval \
+             shows no difference.",
+        ),
+        (
+            &[("x", &[100]), ("y", &x(100))],
+            &[("x", &x(150)), ("y", &x(200))],
+            "B is faster than A, 2.00x (2.00 to 2.00; y) in 1 of 2 tests; no difference shown, 1.50x (x) in 1 of 2 \
+             tests; a figure without repeats or interval shows no difference.",
         ),
         (&[("x", &[100])], &[("y", &[100])], "B and A share no test."),
     ];

@@ -19,7 +19,7 @@ const MEAN_FROM: usize = 3;
 /// From this number of repeats, the ranks of the median's interval are computed from the normal distribution.
 const MANY: usize = 1000;
 /// Number of standard deviations on both sides of a normal distribution's mean that contain 95%.
-pub(in crate::result) const SIDES_95: f64 = 1.959_964;
+pub(crate) const SIDES_95: f64 = 1.959_964;
 /// Number of standard deviations on both sides of a normal distribution's mean that contain 80%.
 pub const SIDES_80: f64 = 1.281_552;
 

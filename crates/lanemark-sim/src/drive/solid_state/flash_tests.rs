@@ -174,7 +174,7 @@ fn reads_of_the_host_precede_moves() {
 }
 
 #[test]
-fn reads_go_first_so_many_in_a_row_and_no_more() {
+fn reads_go_first_up_to_a_number_in_a_row() {
     let reads = READS_FIRST as usize;
     let mut asks = vec![(0.0, READ); reads + 2];
     asks.extend([(0.0, Program), (0.0, Program)]);

@@ -22,7 +22,7 @@ fn of_equal_victims_the_oldest_is_taken() {
 }
 
 #[test]
-fn what_is_full_or_open_is_no_victim() {
+fn a_full_or_open_superblock_is_not_a_victim() {
     assert_eq!(filled(&[10, 10]).victim(10), None, "there is nothing to gain");
     assert_eq!(filled(&[10, 9]).victim(10), Some(N(1)));
     for state in [
@@ -45,7 +45,7 @@ fn what_is_full_or_open_is_no_victim() {
 }
 
 #[test]
-fn the_least_worn_is_filled_next_and_of_equals_the_first_that_was_erased() {
+fn the_superblock_with_the_fewest_erasures_is_filled_next() {
     let mut all = Superblocks::new([0; 4].into_iter(), 0, 3);
     all.get_mut(N(1)).cycles = 5;
     let order = [(); 4].map(|()| all.open(SuperblockPurpose::default(), 10));
