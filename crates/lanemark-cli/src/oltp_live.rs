@@ -553,12 +553,7 @@ mod tests {
 
     #[test]
     fn other_programs_are_reported_if_they_use_more_than_a_negligible_share() {
-        assert!(
-            [0.0, 0.5 * BUSY, BUSY]
-                .map(|used| others_warning("t", used, 4.0))
-                .iter()
-                .all(Option::is_none)
-        );
+        assert_eq!(others_warning("t", BUSY, 4.0), None);
         let wanted = Warning::OthersBusy { test: "t".to_owned(), used: 2.0, cores: 4 };
         assert_eq!(others_warning("t", 0.5, 4.0), Some(wanted));
     }

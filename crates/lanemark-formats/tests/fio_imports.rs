@@ -1,7 +1,7 @@
 //! The figures that fio printed do not change in an import and export, and figures that fio did not print do not
 //! appear.
 
-use lanemark_formats::fio_json::{self, SuppliedSettings};
+use lanemark_formats::{SuppliedSettings, fio_json};
 use lanemark_schema::result::{
     DirectionResult, LatencyDetail, LatencyHistogram, PERCENTILES, RunResult, Sample, Target,
     TestResult, Warning,

@@ -2,7 +2,7 @@
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, LabRun, WhatIfJob, WhatIfSide, assemble};
-use lanemark_schema::result::{Provenance, RunResult, WhatIf};
+use lanemark_schema::result::{Provenance, RatioEstimate, RunResult, WhatIf};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Pattern, Test, Workload};
 use lanemark_study::Library;
@@ -173,11 +173,36 @@ fn scattered_measurements_widen_the_intervals_of_a_what_if() {
             let factor = if number % 2 == 0 { 1.0 + scatter } else { 1.0 - scatter };
             test.throughput_bytes_per_second.value *= factor;
         }
-        let prediction = drawn_what_if([PRESENT, PRESENT], &workload, Some(&measured));
+        let slower = "samsung-850-pro-1tb@workstation-x570:sata";
+        let prediction = drawn_what_if([PRESENT, slower], &workload, Some(&measured));
         prediction.tests[0].interval.as_ref().unwrap().low_ratio
     };
     let lows = [0.0, 0.2].map(low);
     assert!(lows[1] < 0.9 * lows[0], "{lows:?}");
+}
+
+/// The change has the interval of the ratio, in which shared values do not vary, instead of the interval of the rate.
+#[test]
+fn a_change_has_the_interval_of_the_ratio_and_the_inverse_change_its_inverse() {
+    let mut workload = workload();
+    workload.tests.truncate(1);
+    let change = |names| drawn_what_if(names, &workload, None).tests.remove(0).change;
+    assert_eq!(change([PRESENT, PRESENT]), RatioEstimate::Identical);
+    let forward = change([PRESENT, OTHER]);
+    let back = change([OTHER, PRESENT]).inverse();
+    assert!((forward.ratio() / back.ratio() - 1.0).abs() < 1e-9, "{forward:?}, {back:?}");
+    let ends = |change: RatioEstimate| change.interval_80().unwrap();
+    let (low, high) = ends(forward);
+    assert!((low / ends(back).0 - 1.0).abs() < 1e-6, "{forward:?}, {back:?}");
+    assert!((high / ends(back).1 - 1.0).abs() < 1e-6, "{forward:?}, {back:?}");
+    // The values of a rated drive are uncertain, and both systems share them.
+    let names = ["samsung-990-pro-2tb@data-sheet:pcie", "samsung-990-pro-2tb@workstation-z170:m2"];
+    workload.tests = vec![test("4K", Bytes::kibi(4), Pattern::Uniform, (1, 1))];
+    let prediction = drawn_what_if(names, &workload, None);
+    let test = &prediction.tests[0];
+    let (low, high) = ends(test.change);
+    let rate = test.interval.as_ref().unwrap();
+    assert!(high / low < 0.7 * rate.high_ratio / rate.low_ratio, "{test:?}");
 }
 
 #[test]

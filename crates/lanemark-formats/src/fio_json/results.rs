@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::slice;
 
-use lanemark_schema::result::{MeasuredTarget, RunResult, Warning};
+use lanemark_schema::result::{MeasuredTarget, Warning};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{AverageMethod, Test};
 

@@ -5,7 +5,7 @@ mod crystaldiskmark;
 mod fio_read;
 mod fio_write;
 
-use lanemark_formats::fio_json::{self, SuppliedSettings};
+use lanemark_formats::{SuppliedSettings, fio_json};
 use lanemark_schema::result::{
     CpuUse, DeviceUse, DirectionResult, Evidence, LatencyHistogram, ProcessorUse, RunResult,
     Sample, TestResult, ThreadUse,

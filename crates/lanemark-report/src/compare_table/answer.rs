@@ -39,9 +39,14 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
 
 /// Returns the verdicts on the ratios of the tests, as clauses of one sentence. The first clause names both runs.
 fn clauses(one: &str, other: &str, pairs: &[(&str, RatioEstimate)]) -> Vec<String> {
-    let with_verdict = |wanted: RatioVerdict| {
+    let with_verdict = |verdict: RatioVerdict, has_interval: bool| {
+        let is_wanted = |ratio: RatioEstimate| {
+            // The ratio of a system to itself is the same without an interval.
+            let is_known = ratio.interval_80().is_some() || verdict != RatioVerdict::NotShown;
+            ratio.verdict() == verdict && is_known == has_interval
+        };
         let mut wanted: Vec<(&str, RatioEstimate)> =
-            pairs.iter().copied().filter(|(_, ratio)| ratio.verdict() == wanted).collect();
+            pairs.iter().copied().filter(|(_, ratio)| is_wanted(*ratio)).collect();
         wanted.sort_by(|a, b| a.1.ratio().total_cmp(&b.1.ratio()));
         wanted
     };
@@ -62,32 +67,46 @@ fn clauses(one: &str, other: &str, pairs: &[(&str, RatioEstimate)]) -> Vec<Strin
             tests(wanted)
         ),
     };
+    let unknown = "because a figure has neither repeats nor an interval: ";
     let shows = [
-        (RatioVerdict::Higher, format!("{other} is faster than {one}, "), "faster, "),
-        (RatioVerdict::Lower, format!("{other} is slower than {one}, "), "slower, "),
+        (
+            RatioVerdict::Higher,
+            true,
+            format!("{other} is faster than {one}, "),
+            "faster, ".to_owned(),
+        ),
+        (
+            RatioVerdict::Lower,
+            true,
+            format!("{other} is slower than {one}, "),
+            "slower, ".to_owned(),
+        ),
         (
             RatioVerdict::Same,
+            true,
             format!("{other} is as fast as {one}, within 3%: "),
-            "the same within 3%, ",
+            "the same within 3%, ".to_owned(),
         ),
         (
             RatioVerdict::NotShown,
+            true,
             format!("no difference shown between {other} and {one}, "),
-            "no difference shown, ",
+            "no difference shown, ".to_owned(),
+        ),
+        (
+            RatioVerdict::NotShown,
+            false,
+            format!("no difference can be shown between {other} and {one}, {unknown}"),
+            format!("not known, {unknown}"),
         ),
     ];
     let mut clauses: Vec<String> = Vec::new();
-    for (verdict, first, next) in shows {
-        let wanted = with_verdict(verdict);
+    for (verdict, has_interval, first, next) in shows {
+        let wanted = with_verdict(verdict, has_interval);
         if !wanted.is_empty() {
-            let start = if clauses.is_empty() { first.as_str() } else { next };
+            let start = if clauses.is_empty() { first } else { next };
             clauses.push(format!("{start}{}", in_tests(&wanted)));
         }
-    }
-    if pairs.iter().any(|(_, ratio)| {
-        ratio.verdict() == RatioVerdict::NotShown && ratio.interval_80().is_none()
-    }) {
-        clauses.push("a figure without repeats or interval shows no difference".to_owned());
     }
     clauses
 }

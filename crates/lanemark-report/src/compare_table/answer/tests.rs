@@ -60,20 +60,20 @@ fn the_answer_counts_faster_slower_and_equal_tests() {
         (
             &[("x", &[100, 120])],
             &[("x", &[110, 130])],
-            "no difference shown between B and A, 1.09x (0.81 to 1.47) in the one common test, x.",
+            "no difference shown between B and A, 1.09x (0.87 to 1.38) in the one common test, x.",
         ),
         // The mean of one repeat is not known to any precision.
         (
             &[("x", &[100])],
             &[("x", &[150])],
-            "no difference shown between B and A, 1.50x in the one common test, x; a figure without repeats or interval \
-             shows no difference.",
+            "no difference can be shown between B and A, because a figure has neither repeats nor an interval: 1.50x in \
+             the one common test, x.",
         ),
         (
             &[("x", &[100]), ("y", &x(100))],
             &[("x", &x(150)), ("y", &x(200))],
-            "B is faster than A, 2.00x (2.00 to 2.00; y) in 1 of 2 tests; no difference shown, 1.50x (x) in 1 of 2 \
-             tests; a figure without repeats or interval shows no difference.",
+            "B is faster than A, 2.00x (2.00 to 2.00; y) in 1 of 2 tests; not known, because a figure has neither \
+             repeats nor an interval: 1.50x (x) in 1 of 2 tests.",
         ),
         (&[("x", &[100])], &[("y", &[100])], "B and A share no test."),
     ];
