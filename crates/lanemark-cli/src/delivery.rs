@@ -51,7 +51,7 @@ impl ResultDelivery {
             OutputFile::open_if_given(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
         let saving = ResultSaver::open(out, what, started_at)?;
         let printer: ResultPrinter = Box::new(printer);
-        let so_far: _ = Mutex::new(None);
+        let so_far = Mutex::new(None);
         let is_reported = AtomicBool::new(false);
         let delivery =
             Self(Arc::new(ResultOutputs { saving, page, series, printer, so_far, is_reported }));

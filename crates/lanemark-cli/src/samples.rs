@@ -138,9 +138,9 @@ pub(crate) fn run(args: &SamplesArgs) -> Result<CommandOutcome, Failure> {
     match &args.command {
         SamplesCommand::List(args) => {
             if args.json {
-                output::print_json(&list_all()?)?
+                output::print_json(&list_all()?)?;
             } else {
-                output::print(&listed(&list_all()?))?
+                output::print(&listed(&list_all()?))?;
             }
         }
         SamplesCommand::Copy(args) => copy(args)?,
@@ -197,7 +197,7 @@ fn copy(args: &SamplesCopyArgs) -> Result<(), Failure> {
             Ok(()) => tell!("wrote {}", path.display()),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 if is_copy(&path, sample) {
-                    tell!("{} exists already, with the same contents", path.display())
+                    tell!("{} exists already, with the same contents", path.display());
                 } else {
                     return Err(name_taken(&path));
                 }

@@ -132,7 +132,8 @@ impl Lab {
         if sides.len() > 1 {
             // The draws do not depend on the order of the systems, so that the ratio of B to A is the inverse of the
             // ratio of A to B.
-            let key = |column: &UncertainColumn| (column.of.clone(), column.value.parameter.clone());
+            let key =
+                |column: &UncertainColumn| (column.of.clone(), column.value.parameter.clone());
             columns.sort_by_cached_key(key);
         }
         let key = |draw: u32| StreamKey { seed, test: u32::MAX, repeat: draw, thread: 0 };

@@ -228,10 +228,14 @@ fn omitted_effects(
 ) -> f64 {
     let [present, other] = systems;
     let is_same_drive = present.target.drive == other.target.drive;
+    // The provider states the limits of a volume as formulas.
+    let is_volume =
+        |system: &&System| matches!(system.spec.first().drive.media, MediaSpec::Cloud(_));
+    let are_volumes = systems.iter().all(is_volume);
     let is_rated = systems.iter().any(|system| system.is_rated);
     let depth = |result: &TestResult| result.test.requests().map(|requests| requests.queue_depth);
     let is_full = match (figures.present.limit, figures.other.limit) {
-        (Some(PathSection::Drive), Some(PathSection::Drive)) => is_same_drive,
+        (Some(PathSection::Drive), Some(PathSection::Drive)) => is_same_drive || are_volumes,
         // Some rated drives do not fill the link that their ratings fill.
         (Some(PathSection::Link), Some(PathSection::Link)) => !is_rated,
         _ => false,

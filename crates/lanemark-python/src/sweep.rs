@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lanemark_lab::scale::{WorkloadScale, scaled_workload};
-use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
+use lanemark_lab::sweep::provenance::{hash_of, read_if_present};
 use lanemark_lab::{ChunkRunner, RunLength, SweepFile, columns, opened, results, settings};
 use lanemark_report::{sweep_html, sweep_text};
 use lanemark_schema::result::{Provenance, Sweep as Points};
@@ -82,7 +82,7 @@ impl Sweep {
         let axes = axes.iter().map(axis).collect::<Result<_, _>>()?;
         let definition =
             SweepDefinition { system, workload: named, axes, settings: settings(&set)? };
-        let length = RunLength::of(full);
+        let length = RunLength::from_full(full);
         let (sweep, inputs) = py.detach(move || {
             let sweep =
                 lanemark_study::Sweep::new(&opened_library, definition, workload, seed, length);
@@ -195,7 +195,7 @@ pub(crate) fn load_sweep(
 ) -> Result<(Table, String, String), Failure> {
     py.detach(|| {
         let points = results::load_sweep(&path)?;
-        let html = sweep_html(&points, provenance_of(&path).as_ref());
+        let html = sweep_html(&points, read_if_present(&path).as_ref());
         views(&points, hash_of(&path).as_deref(), html)
     })
 }

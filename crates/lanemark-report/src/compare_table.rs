@@ -193,9 +193,9 @@ fn rows<'r>(
         rates.push(*pair);
         rates.extend(parts.iter().map(|(own, other)| (own, other)));
         if parts.is_empty() {
-            latencies.push(*pair)
+            latencies.push(*pair);
         } else {
-            latencies.extend(parts.iter().map(|(own, other)| (own, other)))
+            latencies.extend(parts.iter().map(|(own, other)| (own, other)));
         }
     }
     (rates, latencies)

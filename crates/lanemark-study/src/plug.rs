@@ -109,7 +109,7 @@ fn train(
         {
             SataCommands::Unqueued
         }
-        SataCommands::Queued | SataCommands::Unqueued | SataCommands::Pio { .. } => drive.commands,
+        SataCommands::Queued | SataCommands::Unqueued | SataCommands::Pio => drive.commands,
     };
     match (drive.plug, port.plug) {
         (Connector::Sata(own), Connector::Sata(other)) => {

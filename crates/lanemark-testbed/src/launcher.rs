@@ -43,9 +43,10 @@ impl Lanemark {
             command.env_remove(name);
         }
         let is_project = folder.join("Cargo.toml").exists();
-        let home = match is_project {
-            true => Path::new(program).with_file_name("home-of-tests"),
-            false => folder.join("home"),
+        let home = if is_project {
+            Path::new(program).with_file_name("home-of-tests")
+        } else {
+            folder.join("home")
         };
         command.current_dir(folder).env("HOME", home).stdin(Stdio::null());
         command.env("LANEMARK_RESULTS", "results");

@@ -37,12 +37,10 @@ fn tuple_lines(stream: TokenStream) -> Vec<usize> {
             TokenTree::Ident(word) if word == "let" => {
                 let rest = &tokens[at + 1..];
                 let rest = match rest {
-                    [pattern, colon, kind, ..] if is_mark(colon, ':') && is_tuple(kind) => {
-                        if is_tuple(pattern) {
-                            &rest[3..]
-                        } else {
-                            &[]
-                        }
+                    [pattern, colon, kind, ..]
+                        if is_tuple(pattern) && is_mark(colon, ':') && is_tuple(kind) =>
+                    {
+                        &rest[3..]
                     }
                     [pattern, ..] if is_tuple(pattern) => &rest[1..],
                     _ => &[],

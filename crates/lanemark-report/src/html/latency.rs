@@ -93,9 +93,9 @@ fn split_by_difference(
         }
         let panels = ladder.parts().into_iter().chain(cumulative.parts()).collect();
         if difference == PanelDifference::Visible {
-            visible.push((panels, difference))
+            visible.push((panels, difference));
         } else {
-            folded.push((panels, difference))
+            folded.push((panels, difference));
         }
     }
     (visible, folded)

@@ -339,9 +339,9 @@ impl Filesystem for ServedFile {
     ) {
         let size = size.filter(|size| *size != self.attributes.size);
         if is_refused(size, mode, uid, gid) {
-            reply.error(Errno::EPERM)
+            reply.error(Errno::EPERM);
         } else {
-            reply.attr(&FOR_GOOD, &self.attributes)
+            reply.attr(&FOR_GOOD, &self.attributes);
         }
     }
 
@@ -506,9 +506,9 @@ impl Filesystem for ServedFile {
         }
         if wanted_hole {
             // The end of the file is a hole.
-            reply.offset(size as i64)
+            reply.offset(size as i64);
         } else {
-            reply.error(Errno::ENXIO)
+            reply.error(Errno::ENXIO);
         }
     }
 

@@ -258,11 +258,9 @@ fn links(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Ve
     const NOTE: &str = ", every other command";
     // A link on both paths carries both halves.
     let both = attachment_spec.port_path.trunk.min(second.port_path.trunk);
-    let first =
-        first_path_links(spec, attachment_spec).map(|(id, link)| match of_trunk(id, both) {
-            true => ceiling(id, link, "", 1),
-            false => ceiling(id, link, NOTE, 2),
-        });
+    let first = first_path_links(spec, attachment_spec).map(|(id, link)| {
+        if of_trunk(id, both) { ceiling(id, link, "", 1) } else { ceiling(id, link, NOTE, 2) }
+    });
     let second_port_links = second.port_path.links.iter().zip(0..);
     let second_port_links =
         second_port_links.map(|(link, place)| ceiling(HopId::SecondLink(place), link, NOTE, 2));

@@ -304,9 +304,12 @@ impl Simulator {
             let status = RequestStatus::Failed(ErrorKind::Timeout);
             let loses_this_port = |kind: &FaultKind| loses_port(kind, command.port_path.0);
             let fault = faults.last(index, self.now, loses_this_port).unwrap_or_default();
-            let timeout = match faults.fault(fault).kind {
-                FaultKind::PortLoss { timeout: Some(timeout), .. } => timeout,
-                _ => COMMAND_TIMEOUT,
+            let timeout = if let FaultKind::PortLoss { timeout: Some(timeout), .. } =
+                faults.fault(fault).kind
+            {
+                timeout
+            } else {
+                COMMAND_TIMEOUT
             };
             let harm = CommandDamage { status, then: HostStep::OtherWay, fault, ..command.harm };
             (harm, command.sent + timeout)

@@ -57,9 +57,9 @@ impl Simulator {
         self.commands[handle].trace.account_wait(Hop::Power, self.now);
         let index = usize::from(self.commands[handle].drive);
         if self.attachments[index].path.port_path(PathNumber(0)).issues_by_frames() {
-            self.decode(handle)
+            self.decode(handle);
         } else {
-            self.fetch(handle)
+            self.fetch(handle);
         }
     }
 

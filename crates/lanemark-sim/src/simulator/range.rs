@@ -9,9 +9,10 @@ impl Simulator {
         let attachment = self.attachments.get(usize::from(target));
         let capacity = attachment.ok_or(SimError::NoTarget { target })?.capacity;
         let Access { offset, length, .. } = access;
-        match offset.get().saturating_add(length.get()) <= capacity.get() {
-            true => Ok(()),
-            false => Err(SimError::OutOfRange { offset, length, capacity }),
+        if offset.get().saturating_add(length.get()) <= capacity.get() {
+            Ok(())
+        } else {
+            Err(SimError::OutOfRange { offset, length, capacity })
         }
     }
 }

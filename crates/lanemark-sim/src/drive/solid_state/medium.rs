@@ -141,7 +141,7 @@ impl Medium for SolidState {
         match self.write_cache {
             WriteCacheMode::Off => self.flush(now, burst.command, events, outcomes),
             WriteCacheMode::Volatile | WriteCacheMode::Protected => {
-                outcomes.emit(DriveOutcome::Done(burst.command))
+                outcomes.emit(DriveOutcome::Done(burst.command));
             }
         }
     }

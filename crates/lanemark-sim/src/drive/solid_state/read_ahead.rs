@@ -260,9 +260,9 @@ impl ReadAhead {
 
     fn drop_stretch(&mut self, handle: StretchHandle) {
         if self.stretches[handle].here {
-            self.stretches.free(handle)
+            self.stretches.free(handle);
         } else {
-            self.stretches[handle].dropped = true
+            self.stretches[handle].dropped = true;
         }
     }
 }

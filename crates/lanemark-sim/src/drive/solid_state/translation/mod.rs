@@ -355,10 +355,7 @@ impl Translation {
     fn open(&mut self, stream: WriteStream) -> bool {
         let pseudo_slc = stream == WriteStream::PseudoSlc;
         let purpose = SuperblockPurpose { pseudo_slc, moved: stream == WriteStream::Moved };
-        let size = match pseudo_slc {
-            true => self.pseudo_slc_each,
-            false => self.slots_per_superblock,
-        };
+        let size = if pseudo_slc { self.pseudo_slc_each } else { self.slots_per_superblock };
         let Some(superblock) = self.superblocks.open(purpose, size) else { return false };
         self.pseudo_slc_used += usize::from(pseudo_slc);
         let next = superblock.0 * self.slots_per_superblock;
