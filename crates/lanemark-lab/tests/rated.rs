@@ -36,7 +36,7 @@ fn drives_of_the_library_meet_their_sequential_and_random_ratings() {
         let Some(rated) = explained.rated.filter(|_| !explained.is_disk) else { continue };
         for rating in Lab::default().ratings_met(&library, &name, &rated).unwrap() {
             if rating.error().abs() <= 0.01 {
-                met += 1
+                met += 1;
             } else {
                 let off = 100.0 * rating.error();
                 missed.push(format!("{name}: {} {off:+.1}%", rating.what));

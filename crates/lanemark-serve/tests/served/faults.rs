@@ -101,11 +101,11 @@ fn a_rewritten_bad_range_can_be_read() {
     for page in 14..34 {
         let answer = client.read(page * PAGE, PAGE as u32).unwrap();
         if good.contains(&page) {
-            assert_eq!(answer, Ok(page_of(page + 1)))
+            assert_eq!(answer, Ok(page_of(page + 1)));
         } else if (16..32).contains(&page) {
-            assert_eq!(answer, Err(EIO), "{page}")
+            assert_eq!(answer, Err(EIO), "{page}");
         } else {
-            assert_eq!(answer, Ok(vec![0; PAGE as usize]))
+            assert_eq!(answer, Ok(vec![0; PAGE as usize]));
         }
     }
     assert_eq!(client.read(19 * PAGE, 512).unwrap(), Ok(vec![1; 512]));

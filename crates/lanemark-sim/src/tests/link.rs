@@ -227,9 +227,10 @@ fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
         system.attachments[0].drive.flash_mut().program =
             PageTimes::alike(Duration::from_nanoseconds(10));
         for read in [true, false] {
-            let data = match read {
-                true => model.read_data_time(length, true) + model.read_completion_time(),
-                false => model.write_data_time(length, true) + model.completion_time(),
+            let data = if read {
+                model.read_data_time(length, true) + model.read_completion_time()
+            } else {
+                model.write_data_time(length, true) + model.completion_time()
             };
             let formula = (length / (model.issue_time() + data)).as_megabytes();
             let seen = megabytes(&run(&system, &test(length, Pattern::Sequential, read, 2)));

@@ -79,7 +79,7 @@ impl Browser {
             assert!(self.from.read_until(0, &mut line).unwrap() > 0, "the browser has gone");
             let reply: Value = serde_json::from_slice(&line[..line.len() - 1]).unwrap();
             if reply["id"].as_u64() != Some(self.number) {
-                self.events.push(reply)
+                self.events.push(reply);
             } else if reply["error"].is_null() {
                 return reply["result"].clone();
             } else {
