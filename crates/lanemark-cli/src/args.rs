@@ -320,9 +320,9 @@ pub(crate) struct PathArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InspectArgs {
-    /// Block device, `nvme0n1` or `/dev/nvme0n1`, or a path on one [default: all devices]; or a device list that
-    /// another tool printed, as for --lspci
-    #[arg(value_name = "DEVICE|PATH")]
+    /// Block device, `nvme0n1` or `/dev/nvme0n1`, or a folder on one [default: all devices]; or a file with the output
+    /// of another tool, such as `lspci -vvv`, `smartctl -a`, `dmesg` or `lsusb -t`
+    #[arg(value_name = "DEVICE|FOLDER|FILE")]
     pub(crate) target: Option<String>,
     /// sysfs tree to read: the tree of this machine, a copy of a tree, or a capture FILE.tar
     #[arg(long, value_name = "ROOT", default_value = "/sys")]

@@ -149,12 +149,25 @@ fn answer(whatif: &WhatIf) -> String {
     let parts = [
         tests_that_change(RatioVerdict::Higher, "gain"),
         tests_that_change(RatioVerdict::Lower, "lose"),
-        (not_shown > 0).then(|| format!("{NOT_SHOWN} in {}", tests(not_shown))),
+        (not_shown > 0).then(|| {
+            format!("{NOT_SHOWN} in {} ({})", tests(not_shown), widest_of_not_shown(whatif))
+        }),
         (same > 0).then(|| format!("{SAME} in {}", tests(same))),
         (unknown > 0).then(|| format!("the interval is not known in {}", tests(unknown))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!("{pair}: {}.", parts.join("; "))
+}
+
+/// Returns the range that contains the intervals of all changes without a shown difference.
+fn widest_of_not_shown(whatif: &WhatIf) -> String {
+    let changes = whatif.tests.iter().map(|test| test.change);
+    let ends = changes.filter(|change| change.verdict() == RatioVerdict::NotShown);
+    let ends = ends.filter_map(RatioEstimate::interval_80);
+    let range = ends.reduce(|one, two| (one.0.min(two.0), one.1.max(two.1)));
+    range.map_or(String::new(), |(low, high)| {
+        format!("{} to {}", percent_signed(low - 1.0), percent_signed(high - 1.0))
+    })
 }
 
 /// Returns the size of a change, for sorting.

@@ -100,7 +100,7 @@ fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
         (vec![&gain, &same], "you gain 20% (18 to 22%) in a; the same within 3% in 1 test."),
         (
             vec![&loss, &same, &slower, &unclear, &unknown],
-            "you lose 10% (8 to 12%) in c; no difference shown in 1 test; the same within 3% in 2 tests; the \
+            "you lose 10% (8 to 12%) in c; no difference shown in 1 test (-23.0% to +43.0%); the same within 3% in 2 tests; the \
              interval is not known in 1 test.",
         ),
         (vec![&slower, &same], "the same within 3% in 2 tests."),
