@@ -272,7 +272,7 @@ class Sweep:
             RunError: If a worker fails, or if the executor loses all workers. The same call continues the sweep.
             KeyboardInterrupt: If Ctrl-C stopped the sweep. The same call continues it.
         """
-        if chunk_points is not None and not 0 < chunk_points:
+        if chunk_points is not None and chunk_points <= 0:
             raise InputError(f"chunk_points: expected a number above 0, found {chunk_points!r}")
         file = Path(results_folder() / f"sweep-{self.key[:12]}.csv" if path is None else path)
         cores = len(os.sched_getaffinity(0))

@@ -67,46 +67,37 @@ fn clauses(one: &str, other: &str, pairs: &[(&str, RatioEstimate)]) -> Vec<Strin
             tests(wanted)
         ),
     };
-    let unknown = "because a figure has neither repeats nor an interval: ";
     let shows = [
-        (
-            RatioVerdict::Higher,
-            true,
-            format!("{other} is faster than {one}, "),
-            "faster, ".to_owned(),
-        ),
-        (
-            RatioVerdict::Lower,
-            true,
-            format!("{other} is slower than {one}, "),
-            "slower, ".to_owned(),
-        ),
+        (RatioVerdict::Higher, format!("{other} is faster than {one}, "), "faster, ".to_owned()),
+        (RatioVerdict::Lower, format!("{other} is slower than {one}, "), "slower, ".to_owned()),
         (
             RatioVerdict::Same,
-            true,
             format!("{other} is as fast as {one}, within 3%: "),
             "the same within 3%, ".to_owned(),
         ),
         (
             RatioVerdict::NotShown,
-            true,
             format!("no difference shown between {other} and {one}, "),
             "no difference shown, ".to_owned(),
         ),
-        (
-            RatioVerdict::NotShown,
-            false,
-            format!("no difference can be shown between {other} and {one}, {unknown}"),
-            format!("not known, {unknown}"),
-        ),
     ];
     let mut clauses: Vec<String> = Vec::new();
-    for (verdict, has_interval, first, next) in shows {
-        let wanted = with_verdict(verdict, has_interval);
+    for (verdict, first, next) in shows {
+        let wanted = with_verdict(verdict, true);
         if !wanted.is_empty() {
             let start = if clauses.is_empty() { first } else { next };
             clauses.push(format!("{start}{}", in_tests(&wanted)));
         }
+    }
+    let unknown = with_verdict(RatioVerdict::NotShown, false);
+    if !unknown.is_empty() {
+        let ratios = in_tests(&unknown);
+        let why = "a figure has neither repeats nor an interval";
+        clauses.push(if clauses.is_empty() {
+            format!("{other} against {one}: {ratios}; no difference can be shown, because {why}")
+        } else {
+            format!("not known, because {why}: {ratios}")
+        });
     }
     clauses
 }

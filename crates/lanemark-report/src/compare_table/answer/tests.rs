@@ -66,8 +66,8 @@ fn the_answer_counts_faster_slower_and_equal_tests() {
         (
             &[("x", &[100])],
             &[("x", &[150])],
-            "no difference can be shown between B and A, because a figure has neither repeats nor an interval: 1.50x in \
-             the one common test, x.",
+            "B against A: 1.50x in the one common test, x; no difference can be shown, because a figure has neither \
+             repeats nor an interval.",
         ),
         (
             &[("x", &[100]), ("y", &x(100))],
