@@ -84,7 +84,7 @@ fn tasks() -> Vec<Task> {
             "is it faster",
             &["compare one.json other.json"],
             &["Samsung SSD 950 PRO 512GB", "Samsung SSD 850 PRO 1TB"],
-            " of ",
+            "x (",
         ),
         task(
             "a picture for others",
