@@ -55,3 +55,32 @@ pub(super) fn instead_of(text: &str) -> Option<&'static str> {
         "this is /proc/mdstat, which lists arrays without their drives; use the output of `lsblk -J -O`",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::read as read_any;
+
+    /// Every cut and every changed byte of a text gives drives or an error, and a text with too many drives an error.
+    #[test]
+    fn hostile_texts_end_in_drives_or_errors() {
+        let texts = [
+            "smartctl 7.3\nModel Number: A\nUser Capacity: 1,0 bytes\nSATA Version is: 3, 6 (current: 3)\n",
+            "Smart Log for NVME device:nvme0 x\ntemperature : 9e999 C\npercentage_used : 3%\n",
+            "{\"critical_warning\":1e300,\"percent_used\":3,\"temperature\":-1,\"tnvmcap\":1e40}",
+            "NAME MODEL TRAN SIZE ROTA\nsda A B sata 1e99G 0\n",
+            "CrystalDiskInfo 8\n Model : A\n Interface : B\n Health Status : Good ((%)\n",
+            "/:  Bus 1\n |__ Port 1: Class=Mass Storage, Driver=uas, 99999999999M\n",
+            "[ 1.0] ata1: SATA link up 6.0 Gbps\n[ 1.1] ata1.00: 99999999999999999999 sectors, x\n",
+        ];
+        for text in texts {
+            for at in 0..text.len() {
+                let _ = read_any(&text[..at], "f");
+                for byte in ["\0", "\u{e9}", ":", "-", "\n"] {
+                    let _ = read_any(&format!("{}{byte}{}", &text[..at], &text[at + 1..]), "f");
+                }
+            }
+        }
+        let bridge = " |__ Port 1: Class=Mass Storage, Driver=uas, 5M\n".repeat(20_000);
+        assert!(read_any(&format!("/:  Bus 1\n{bridge}"), "f").is_err());
+    }
+}
