@@ -59,7 +59,7 @@ fn a_file_is_continued_on_any_number_of_threads_and_ends_with_the_same_bytes() {
     for threads in [1, 5, 2] {
         let before = ended;
         ended = continue_sweep(&parts, threads, 3);
-        assert!(ended >= before + 3, "{ended}");
+        assert!(ended >= (before + 3).min(12), "{before} {ended}");
     }
     continue_sweep(&parts, 2, 12);
     assert_eq!(fs::read(&parts).unwrap(), fs::read(&whole).unwrap());
