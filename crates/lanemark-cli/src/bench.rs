@@ -1,5 +1,7 @@
 //! `lanemark bench`: a workload on a real target.
 
+use std::path::Path;
+
 use lanemark_lab::measured;
 use lanemark_lab::opened::{self, OpenedWorkload};
 use lanemark_lab::scale::{real_without_faults, scaled_workload, with_series_settings};
@@ -8,27 +10,37 @@ use lanemark_schema::result::RunResult;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Workload;
 
-use crate::args::BenchArgs;
+use crate::args::{BenchArgs, refuse_with_trace, trace_file};
 use crate::bench_trace::RecordedTrace;
 use crate::delivery::ResultDelivery;
 use crate::failure::{CommandOutcome, Failure};
 use crate::formats::RequestedSections;
 use crate::progress::Progress;
 use crate::served_target::ServedMeasurement;
-use crate::{formats, library, messages, provenance, stop};
+use crate::{formats, host, library, messages, provenance, stop};
+
+/// The default workload.
+const USUAL: &str = "crystaldiskmark-8";
 
 pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
+    if let Some(out) = &args.host_only {
+        return host::measure(args, out);
+    }
+    let Some(path) = &args.path else {
+        return Err(Failure::input("a target is missing"));
+    };
     let stop = stop::on_signal();
-    messages::tell_left_over(&args.path);
+    messages::tell_left_over(path);
     let library = library::open(&args.run.library)?;
-    args.trace_args.check()?;
-    let target_size = opened::size_of(&args.path).or(args.scale.size);
-    let named = args.command.workload(Some(&args.workload))?;
+    let named = args.workload.as_deref().unwrap_or(USUAL);
+    let trace = trace_file(&library, named);
+    check_trace_options(args, trace)?;
+    let target_size = opened::size_of(path).or(args.scale.size);
+    let named = args.command.workload(Some(if trace.is_some() { USUAL } else { named }))?;
     let opened = opened::open(&library, &named, target_size)?;
     real_without_faults(&opened.workload)?;
     let settings = settings(args, &opened);
-    let recorded = args.trace_args.trace.as_deref();
-    let recorded = recorded.map(|trace| RecordedTrace::open(args, trace)).transpose()?;
+    let recorded = trace.map(|trace| RecordedTrace::open(args, trace)).transpose()?;
     let workload = match &recorded {
         Some(recorded) => recorded.workload.clone(),
         None => {
@@ -45,7 +57,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
     provenance.inputs.extend(opened.input);
     let what = format!("bench-{}", workload.id);
     let json = args.run.json;
-    let format = args.output_format;
+    let format = args.format;
     let detail = args.detail || args.explain;
     let printer = move |result: &RunResult| {
         formats::result_text(result, json, format, RequestedSections { detail, evidence: false })
@@ -53,10 +65,10 @@ pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
     let out = args.run.save.destination();
     let over_time = Some(&args.over_time);
     let delivery = ResultDelivery::open(out, &what, &provenance.started_at, over_time, printer)?;
-    let mut served = ServedMeasurement::find(&args.path, args.served.as_deref())?;
+    let mut served = ServedMeasurement::find(path, args.served.as_deref())?;
 
     let bench = Bench {
-        path: &args.path,
+        path,
         workload: &workload,
         seed: args.run.seed,
         overwrite: args.overwrite.as_deref(),
@@ -88,7 +100,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
             progress.show(&line(&event, &workload));
         }
     };
-    let outcome = match (&recorded, &args.trace_args.trace) {
+    let outcome = match (&recorded, trace) {
         (Some(recorded), Some(trace)) => {
             bench.replay(recorded.arrivals(trace)?, recorded.speed, &mut on)
         }
@@ -103,6 +115,18 @@ pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
         return Err(failure.into());
     }
     Ok(if result.complete { CommandOutcome::Done } else { CommandOutcome::Interrupted })
+}
+
+/// Rejects options of a trace without a trace, and options of a workload with one.
+fn check_trace_options(args: &BenchArgs, trace: Option<&Path>) -> Result<(), Failure> {
+    match trace {
+        None => args.trace.refuse_without_trace(&[]),
+        Some(_) => refuse_with_trace(&[
+            ("--duration", args.scale.duration.is_some()),
+            ("--repeats", args.scale.repeats.is_some()),
+            ("--steady", args.over_time.steady.is_some()),
+        ]),
+    }
 }
 
 /// Returns the engine settings from the command line; a job file supplies the settings that are missing there.

@@ -1,4 +1,4 @@
-//! `lanemark bench --trace`: a recorded trace on a real target.
+//! `lanemark bench TARGET TRACE`: a recorded trace on a real target.
 //!
 //! The trace is read twice. The first pass finds the longest request, the span and whether any request writes, so that
 //! an error in the trace cannot interrupt a measurement. The second pass reads ahead of the requests during the
@@ -15,14 +15,14 @@ use lanemark_schema::workload::{
     AverageMethod, LoadKind, Operation, SECTOR, Test, TestOrder, TraceArrival, TraceSummary,
     Workload,
 };
-use lanemark_sim::replay::Speed;
+use lanemark_sim::replay::Pace;
 use lanemark_trace::{Options, Reader, TraceInput};
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::replay::empty_trace_error;
 
-/// Default maximum number of outstanding requests for a replay at recorded times.
+/// Maximum number of outstanding requests for a replay at recorded times.
 const OUTSTANDING_USUAL: u32 = 128;
 
 /// A trace after the first pass.
@@ -50,15 +50,18 @@ struct TraceOverview {
 impl RecordedTrace {
     /// Reads a trace for the first time, and returns its summary.
     pub(crate) fn open(args: &BenchArgs, path: &Path) -> Result<Self, Failure> {
-        let trace = &args.trace_args;
+        let trace = &args.trace;
+        let (speed, depth) = match trace.pace() {
+            Pace::Recorded(speed) => (Some(speed.factor()), OUTSTANDING_USUAL),
+            Pace::AsFastAsPossible { queue_depth } => (None, queue_depth),
+        };
         let mut recorded = Self {
             workload: workload(path),
-            speed: (!trace.as_fast_as_possible)
-                .then(|| trace.speed.unwrap_or(Speed::RECORDED).factor()),
+            speed,
             limit: trace.limit.unwrap_or(u64::MAX),
             options: Options {
                 format: trace.trace_format,
-                devices: trace.trace_device.iter().cloned().collect(),
+                devices: trace.device.clone(),
                 action: trace.action.unwrap_or_default(),
                 as_one: true,
             },
@@ -82,7 +85,6 @@ impl RecordedTrace {
             return Err(Failure::input(format!("{name}: a request of {longest} is too long"))
                 .hint("check that the lengths are in the unit of the format"));
         }
-        let depth = trace.outstanding.unwrap_or(OUTSTANDING_USUAL);
         recorded.workload.tests.push(found.test(&recorded.workload.name, depth));
         Ok(recorded)
     }

@@ -1,7 +1,7 @@
 //! `lanemark compare`: compares two results test by test.
 
 use lanemark_lab::results;
-use lanemark_report::{compare_runs, compare_table};
+use lanemark_report::{compare_runs, compare_table, database_compare_text};
 
 use crate::args::CompareArgs;
 use crate::failure::{CommandOutcome, Failure};
@@ -15,7 +15,12 @@ pub(crate) fn run(args: &CompareArgs) -> Result<CommandOutcome, Failure> {
     if args.json {
         output::print_json(&compare_runs(a, b))?;
     } else {
-        output::print(&compare_table(a, b, args.detail, &output::style()))?;
+        let style = output::style();
+        let text = match database_compare_text(a.1, b.1, &style) {
+            Some(text) => text,
+            None => compare_table(a, b, args.detail, &style),
+        };
+        output::print(&text)?;
     }
     Ok(CommandOutcome::Done)
 }

@@ -1,4 +1,4 @@
-//! `lanemark drive`: writes drive files from the ratings on a box, and shows the origin of a drive's values.
+//! `lanemark drive`: writes drive files from the ratings on a box or from measured results.
 
 use std::path::{Path, PathBuf};
 
@@ -12,35 +12,31 @@ use lanemark_study::rated::{self, FileValue};
 use lanemark_study::{Library, Origin, workload};
 use serde::Serialize;
 
-use crate::args::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
+use crate::args::{DriveArgs, Media, Protocol, RatingArgs};
 use crate::failure::{CommandOutcome, Failure};
 use crate::formats::with;
 use crate::library::ValueJson;
 use crate::messages::tell;
 use crate::outlets::RATED;
-use crate::{library, output};
+use crate::{fit, library, output};
 
 pub(crate) fn run(args: &DriveArgs) -> Result<CommandOutcome, Failure> {
-    match &args.command {
-        DriveCommand::Show(args) => {
-            let described = describe(&library::open(&args.library)?, &args.drive)?;
-            print(&described, true, args.json)
-        }
-        DriveCommand::New(args) => new(args),
-    }
+    if args.fit.from.is_empty() { new(args) } else { fit::run(args) }
 }
 
-/// Writes the file after checking that other commands accept it.
-fn new(args: &DriveNewArgs) -> Result<CommandOutcome, Failure> {
-    let library = library::open(&args.library)?;
-    let text = text(args)?;
+/// Shows a library drive or drive file: its ratings next to the model's figures, and the origin of each value.
+pub(crate) fn show(library: &Library, drive: &str, json: bool) -> Result<(), Failure> {
+    print(&describe(library, drive)?, true, json)
+}
+
+/// Returns the path of the drive file, after checking that it can be created.
+pub(crate) fn new_file(args: &DriveArgs) -> Result<PathBuf, Failure> {
     let path =
         args.out.clone().unwrap_or_else(|| PathBuf::from(workload::slug(&args.name) + ".toml"));
     if path.extension().is_none_or(|extension| extension != "toml") {
         let message = format!("--out {}: expected a .toml file", path.display());
         return Err(Failure::input(message));
     }
-    rated::check(&library, &text)?;
     // The user may have edited an existing file.
     if path.symlink_metadata().is_ok() {
         let message = format!("{} already exists", path.display());
@@ -48,6 +44,15 @@ fn new(args: &DriveNewArgs) -> Result<CommandOutcome, Failure> {
             LabError::refused(message).hint("use a different file for --out"),
         ));
     }
+    Ok(path)
+}
+
+/// Writes the file after checking that other commands accept it.
+fn new(args: &DriveArgs) -> Result<CommandOutcome, Failure> {
+    let library = library::open(&args.library)?;
+    let text = text(&args.name, &args.ratings)?;
+    let path = new_file(args)?;
+    rated::check(&library, &text)?;
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(|error| {
             Failure::input(format!("{}: can't be created: {error}", folder.display()))
@@ -136,10 +141,9 @@ fn rating_rows(ratings: &[RatingComparison]) -> Vec<DriveRating> {
     ratings.iter().map(rating).collect()
 }
 
-fn print(described: &DescribedModel, explain: bool, json: bool) -> Result<CommandOutcome, Failure> {
+fn print(described: &DescribedModel, explain: bool, json: bool) -> Result<(), Failure> {
     if json {
-        output::print_json(described)?;
-        return Ok(CommandOutcome::Done);
+        return output::print_json(described);
     }
     let DescribedModel { name, ratings, rows: values, origins, .. } = described;
     let style = output::style();
@@ -148,34 +152,33 @@ fn print(described: &DescribedModel, explain: bool, json: bool) -> Result<Comman
     if explain {
         text = with(text, &lanemark_report::drive_text(name, values, &style));
     }
-    output::print(&text)?;
-    Ok(CommandOutcome::Done)
+    output::print(&text)
 }
 
 /// Returns the text of the file, or one error for all missing values.
-fn text(args: &DriveNewArgs) -> Result<String, Failure> {
+fn text(name: &str, args: &RatingArgs) -> Result<String, Failure> {
     check_options(args)?;
     let source = args.source.as_deref().unwrap_or("as printed on the box");
-    let kind = match args.kind {
+    let kind = match args.kind.unwrap_or_default() {
         Media::Ssd => "ssd",
         Media::Hdd => "hdd",
     };
     let mut drive = vec![
-        ("name", text_value(&args.name)),
+        ("name", text_value(name)),
         ("kind", text_value(kind)),
         ("source", text_value(source)),
     ];
     drive.extend(args.capacity.map(|capacity| ("capacity", size_value(capacity))));
     let head = format!(
-        "{} {}: ratings from its box, written by `lanemark drive new`. All other values are derived from them.\n\n",
+        "{} {}: ratings from its box, written by `lanemark drive`. All other values are derived from them.\n\n",
         RATED.mark,
-        args.name.replace(['\n', '\r'], " ")
+        name.replace(['\n', '\r'], " ")
     );
     Ok(head + &rated::file_text(&drive, &port_values(args), &rated_values(args, source)))
 }
 
 /// Checks that the options describe a drive.
-fn check_options(args: &DriveNewArgs) -> Result<(), Failure> {
+fn check_options(args: &RatingArgs) -> Result<(), Failure> {
     let mut missing = Vec::new();
     let mut need = |given: bool, what: &str| {
         if !given {
@@ -207,7 +210,7 @@ fn check_options(args: &DriveNewArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("the options do not describe a drive:\n  {}", missing.join("\n  "));
-    Err(Failure::input(message).hint("`lanemark drive new --help` has an example"))
+    Err(Failure::input(message).hint("`lanemark drive --help` has an example"))
 }
 
 fn text_value(text: &str) -> FileValue {
@@ -228,7 +231,7 @@ fn size_value(size: Bytes) -> FileValue {
 }
 
 /// Returns the values of the table `[drive.port]`.
-fn port_values(args: &DriveNewArgs) -> Vec<(&'static str, FileValue)> {
+fn port_values(args: &RatingArgs) -> Vec<(&'static str, FileValue)> {
     let text = text_value;
     let line = |rate: Option<BitsPerSecond>| {
         unit_value(rate.unwrap_or_default().0, 1_000_000, "Mb/s", "b/s")
@@ -249,7 +252,11 @@ fn port_values(args: &DriveNewArgs) -> Vec<(&'static str, FileValue)> {
             ("protocol", text("sas")),
             (
                 "sas",
-                FileValue::Bare(format!("{{ rate = {}, phys = {} }}", line(args.rate), args.phys)),
+                FileValue::Bare(format!(
+                    "{{ rate = {}, phys = {} }}",
+                    line(args.rate),
+                    args.phys.unwrap_or(1)
+                )),
             ),
         ],
         _ => vec![("protocol", text("ahci")), ("sata", line(args.rate))],
@@ -257,7 +264,7 @@ fn port_values(args: &DriveNewArgs) -> Vec<(&'static str, FileValue)> {
 }
 
 /// Returns the values of the table `[rated]`.
-fn rated_values(args: &DriveNewArgs, source: &str) -> Vec<(&'static str, FileValue)> {
+fn rated_values(args: &RatingArgs, source: &str) -> Vec<(&'static str, FileValue)> {
     let text = text_value;
     let bare = |value: &dyn std::fmt::Display| FileValue::Bare(value.to_string());
     let rate = |rate: BytesPerSecond| unit_value(rate.0, 1_000_000, "MB/s", "B/s");

@@ -1,38 +1,41 @@
-//! `lanemark fit`: fits a drive's model to measured results.
+//! `lanemark drive --from`: fits a drive's model to measured results.
 
 use lanemark_lab::results::{self, OutputFile};
 use lanemark_lab::{Pool, settings};
 use lanemark_predict::{FitInput, REQUESTS, WORK_MAX, fit};
 
-use crate::args::FitArgs;
+use crate::args::DriveArgs;
+use crate::drive::new_file;
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::DRIVE;
 use crate::progress::Progress;
 use crate::{library, output, provenance};
 
-pub(crate) fn run(args: &FitArgs) -> Result<CommandOutcome, Failure> {
+pub(crate) fn run(args: &DriveArgs) -> Result<CommandOutcome, Failure> {
     let mut library = library::open(&args.library)?;
-    args.host.add_to(&mut library)?;
-    let full_name = args.host.of_port(&args.platform)?;
+    let fit_args = &args.fit;
+    fit_args.host.add_to(&mut library)?;
+    let measured_in = fit_args.platform.as_deref().unwrap_or_default();
+    let full_name = fit_args.host.of_port(measured_in)?;
     let Some((platform, port)) = full_name.rsplit_once(':') else {
-        let message = format!("--platform {}: expected PLATFORM:PORT", args.platform);
+        let message = format!("--platform {measured_in}: expected PLATFORM:PORT");
         return Err(Failure::input(message).hint("for example --platform workstation-z170:m2"));
     };
-    let out = OutputFile::open_if_given(args.out.as_deref(), &DRIVE)?;
-    let settings = settings(&args.set)?;
+    let out = OutputFile::open(&new_file(args)?, &DRIVE)?;
+    let settings = settings(&fit_args.set)?;
     let load = |name: &String| Ok((name.clone(), results::load_run(name)?));
-    let loaded = args.results.iter().map(load).collect::<Result<Vec<_>, Failure>>()?;
+    let loaded = fit_args.from.iter().map(load).collect::<Result<Vec<_>, Failure>>()?;
     let job = FitInput {
         results: &loaded,
         platform,
         port,
-        like: args.like.as_deref(),
+        like: fit_args.like.as_deref(),
         settings: &settings,
         requests: REQUESTS,
         work_max: WORK_MAX,
         pool: Pool::default(),
-        provenance: provenance::own_provenance(args.seed),
+        provenance: provenance::own_provenance(fit_args.seed),
         cancel: Default::default(),
     };
     let mut progress = Progress::new();
@@ -40,17 +43,12 @@ pub(crate) fn run(args: &FitArgs) -> Result<CommandOutcome, Failure> {
         fit(&library, &job, &mut |stage| progress.keep_moving(&format!("fitting: {stage}")))?;
     drop(progress);
     fitted.drive.provenance.finished_at = results::now();
-    if let Some(out) = &out {
-        let name = out.path().file_stem().and_then(|stem| stem.to_str()).unwrap_or("fitted");
-        out.write(&fitted.file(name)?)?;
-    }
+    out.write(&fitted.file(&args.name)?)?;
     if args.json {
         output::print_json(&fitted.drive)?;
     } else {
         output::print(&lanemark_report::fit_table(&fitted.drive, &output::style()))?;
     }
-    if let Some(out) = &out {
-        tell!("wrote {}", out.path().display());
-    }
+    tell!("wrote {}", out.path().display());
     Ok(CommandOutcome::Done)
 }

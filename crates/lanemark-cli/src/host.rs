@@ -1,12 +1,15 @@
-//! `lanemark host`: measures the processor time of requests on this machine.
+//! `lanemark bench --host-only`: measures the processor time of requests on this machine.
+
+use std::path::Path;
 
 use lanemark_lab::results::OutputFile;
 use lanemark_measure::host::HostProbe;
 use lanemark_measure::machine;
+use lanemark_schema::units::Duration;
 use lanemark_study::document::Document;
 use lanemark_study::host;
 
-use crate::args::{HostArgs, HostCommand, HostMeasureArgs};
+use crate::args::BenchArgs;
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::HOST;
@@ -16,19 +19,22 @@ use crate::stop;
 /// The range of durations: in a shorter measurement, the slices contain too few requests.
 const DURATIONS: std::ops::RangeInclusive<f64> = 1.0..=600.0;
 
-pub(crate) fn run(args: &HostArgs) -> Result<CommandOutcome, Failure> {
-    match &args.command {
-        HostCommand::Measure(args) => measure(args),
-    }
-}
+/// Default duration of the measurement.
+const USUAL: Duration = Duration::from_seconds(10);
 
-fn measure(args: &HostMeasureArgs) -> Result<CommandOutcome, Failure> {
-    let HostMeasureArgs { target, out, name, duration } = args;
+/// Measures the host, and writes it to `out`.
+pub(crate) fn measure(args: &BenchArgs, out: &Path) -> Result<CommandOutcome, Failure> {
+    let target = &args.path;
+    let duration = args.scale.duration.unwrap_or(USUAL);
+    let name = args.name.name.as_deref().unwrap_or("Measured host");
     if !DURATIONS.contains(&duration.as_seconds()) {
         return Err(Failure::input(format!("--duration {duration}: expected 1 s to 600 s")));
     }
     if out.extension().is_none_or(|extension| extension != "toml") {
-        return Err(Failure::input(format!("--out {}: expected a .toml file", out.display())));
+        return Err(Failure::input(format!(
+            "--host-only {}: expected a .toml file",
+            out.display()
+        )));
     }
     let outlet = OutputFile::open(out, &HOST)?;
     let stop = stop::on_signal();

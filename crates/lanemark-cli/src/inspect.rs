@@ -18,7 +18,7 @@ use crate::args::InspectArgs;
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::{DRAWING, PLATFORM};
-use crate::{library, output};
+use crate::{library, output, path};
 
 /// Maximum length of lspci's text; for a server with 500 functions, the text is 2 MB long.
 const LSPCI_MAX: u64 = 64 << 20;
@@ -98,7 +98,26 @@ fn write_capture(
     Ok(())
 }
 
+/// Rejects options of modelled systems for a machine.
+fn check_machine_options(args: &InspectArgs) -> Result<(), Failure> {
+    let of_models = [("--set", !args.set.is_empty()), ("--no-interval", args.no_interval)];
+    match of_models.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            Err(Failure::input(format!("{option} applies only to a modelled system"))
+                .hint("name a system, DRIVE@PLATFORM:PORT, or remove the option"))
+        }
+    }
+}
+
 pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome, Failure> {
+    if let Some(target) = &args.target {
+        let library = library::open(&args.library)?;
+        if path::is_modelled(&library, target) {
+            return path::run(args, &library, target);
+        }
+        check_machine_options(args)?;
+    }
     let drawing = OutputFile::open_if_given(args.svg.as_deref(), &DRAWING)?;
     let capture = args.capture.as_deref().map(capture_file).transpose()?;
     let listed = described::file(args);
@@ -110,7 +129,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome, Failure> {
             if let Some(outcome) = described::show(args, &text, file)? {
                 return Ok(outcome);
             }
-            Sysfs::of_lspci(&text, file).map_err(|error| described::refused(args, error))?
+            Sysfs::of_lspci(&text, file).map_err(|error| described::refused(error))?
         }
     };
     let inspection = inspect(&sysfs, target)?;

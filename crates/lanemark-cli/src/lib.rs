@@ -13,30 +13,25 @@ mod compare;
 mod completions;
 mod delivery;
 mod drive;
-mod export;
 mod failure;
 mod fit;
 mod formats;
 mod help;
 mod host;
-mod import;
 mod inspect;
 mod library;
 mod marked;
 mod messages;
 mod oltp;
-mod oltp_args;
 mod oltp_live;
 mod outlets;
 mod output;
 mod path;
 mod plan;
-mod plot;
 mod progress;
 mod provenance;
 mod replay;
 mod report;
-mod results;
 mod samples;
 mod saving;
 mod serve;
@@ -120,32 +115,22 @@ fn hide_passwords(words: &[std::borrow::Cow<'_, str>], message: String) -> Strin
 
 fn run(args: &Args) -> Result<CommandOutcome, Failure> {
     match &args.command {
-        Command::Study(args) => study::run(args),
-        Command::Sim(args) => sim::run(args),
-        Command::Sweep(args) => sweep::run(args),
-        Command::Replay(args) => replay::run(args),
-        Command::Path(args) => path::run(args),
-        Command::Inspect(args) => inspect::run(args),
         Command::Bench(args) => bench::run(args),
-        Command::Import(args) => import::run(args),
-        Command::Export(args) => export::run(args),
+        Command::Inspect(args) => inspect::run(args),
         Command::Verify(args) => verify::run(args),
-        Command::WhatIf(args) => whatif::run(args),
-        Command::Drive(args) => drive::run(args),
-        Command::Host(args) => host::run(args),
-        Command::Fit(args) => fit::run(args),
-        Command::Results(args) => results::run(args),
+        Command::Sim(args) => sim::run(args),
         Command::Compare(args) => compare::run(args),
-        Command::Report(args) => report::run(args),
-        Command::Plot(args) => plot::run(args),
-        Command::Plan(args) => plan::run(args),
-        Command::Oltp(args) => oltp::run(args),
+        Command::WhatIf(args) => whatif::run(args),
+        Command::Sweep(args) => sweep::run(args),
+        Command::Study(args) => study::run(args),
+        Command::Drive(args) => drive::run(args),
         Command::Library(args) => library::run(args),
-        Command::Samples(args) => samples::run(args),
-        Command::Completions(args) => completions::run(args),
+        Command::Plan(args) => plan::run(args),
         Command::Serve(args) => serve::run(args),
-        Command::ServeControl(args) => serve_control::control(args),
         Command::Trial(args) => trial::run(args),
+        Command::Oltp(args) => oltp::run(args),
+        Command::Report(args) => report::run(args),
         Command::Ui(args) => ui::run(args),
+        Command::Completions(args) => completions::run(args),
     }
 }

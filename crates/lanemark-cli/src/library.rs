@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::args::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
-use crate::output;
+use crate::{output, samples};
 
 /// The types of entries, each with its title in a list.
 const KINDS: [(&str, LibraryKind); 4] = [
@@ -34,6 +34,14 @@ pub(crate) fn open(args: &LibraryArgs) -> Result<Library, Failure> {
 }
 
 pub(crate) fn run(args: &LibraryListArgs) -> Result<CommandOutcome, Failure> {
+    if let Some(folder) = &args.copy {
+        samples::copy(args.name.as_deref(), folder)?;
+        return Ok(CommandOutcome::Done);
+    }
+    if args.kind == Some(EntryKind::Sample) {
+        samples::show(args)?;
+        return Ok(CommandOutcome::Done);
+    }
     let library = open(&args.library)?;
     match &args.name {
         Some(name) => show::show(&library, name, &kinds(args), args.json)?,
@@ -53,6 +61,7 @@ fn kinds(args: &LibraryListArgs) -> Vec<(&'static str, LibraryKind)> {
         Some(EntryKind::Platform) => kind == LibraryKind::Platform && !of_drives,
         Some(EntryKind::Host) => kind == LibraryKind::Host && !of_drives,
         Some(EntryKind::Workload) => kind == LibraryKind::Workload && !of_drives,
+        Some(EntryKind::Sample) => false,
     };
     KINDS.into_iter().filter(|(_, kind)| is_wanted(*kind)).collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use lanemark_lab::ErrorCause;
-use lanemark_lab::results::{self, OutputFile};
+use lanemark_lab::results;
 use lanemark_oltp::check::{ConditionResult, check};
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
@@ -14,19 +14,13 @@ use lanemark_oltp::progress::ProgressSnapshot;
 use lanemark_oltp::run::{self, RunOptions, TransactionDates};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError, outcome};
-use lanemark_plan::Plan;
-use lanemark_schema::result::{ComparedRuns, Warning};
+use lanemark_schema::result::Warning;
 use lanemark_schema::units;
-use serde::Serialize;
 use serde_json::json;
 
+use crate::args::{OltpArgs, OltpCommand, OltpDatabaseArgs, OltpLoadArgs, OltpRunArgs};
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
-use crate::oltp_args::{
-    OltpArgs, OltpCommand, OltpCompareArgs, OltpDatabaseArgs, OltpLoadArgs, OltpRunArgs,
-    OltpWorkloadArgs,
-};
-use crate::outlets::WORKLOAD;
 use crate::progress::Progress;
 use crate::saving::{Destination, ResultSaver};
 use crate::served_target::ServedMeasurement;
@@ -48,9 +42,6 @@ pub(crate) fn run(args: &OltpArgs) -> Result<CommandOutcome, Failure> {
         OltpCommand::Check(args) => {
             with_database(&args.database, 1, |database, _| check_database(database, args.json))
         }
-        OltpCommand::Compare(args) => compare_runs(args),
-        OltpCommand::Workload(args) => workload_of_run(args),
-        OltpCommand::Live(args) => crate::oltp_live::run(args),
     }
 }
 
@@ -307,70 +298,6 @@ fn check_text(conditions: &[ConditionResult]) -> String {
         let _ = writeln!(text, "{source:<11}{:<72}{outcome}", condition.text);
     }
     text
-}
-
-/// Converts a saved run to a workload for `sim`, `whatif`, `sweep` and studies.
-fn workload_of_run(args: &OltpWorkloadArgs) -> Result<CommandOutcome, Failure> {
-    let out = OutputFile::open_if_given(args.out.as_deref(), &WORKLOAD)?;
-    let text = lanemark_oltp::workload(&results::load_oltp(&args.run)?)?;
-    match &out {
-        None => output::print(text.trim_end())?,
-        Some(out) => {
-            out.write(&text)?;
-            tell!("wrote {}", out.path().display());
-        }
-    }
-    Ok(CommandOutcome::Done)
-}
-
-/// The comparison of two runs on databases, for output as JSON.
-#[derive(Serialize)]
-struct ComparedDatabases<'s> {
-    #[serde(flatten)]
-    comparison: ComparedRuns,
-    /// Absent if the runs do not differ in transactions a minute.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    servers: Option<SavedServers<'s>>,
-}
-
-/// The servers that the second run saves, calculated from the means, and from the worst and best repeats.
-#[derive(Serialize)]
-struct SavedServers<'s> {
-    plan: &'s Plan,
-    least: &'s Plan,
-    most: &'s Plan,
-}
-
-fn compare_runs(args: &OltpCompareArgs) -> Result<CommandOutcome, Failure> {
-    let from = results::load_oltp(&args.from)?;
-    let to = results::load_oltp(&args.to)?;
-    let saved = lanemark_report::nodes_saved(&from, &to, args.nodes)?;
-    if args.json {
-        let [a, b] = [&args.from, &args.to].map(|path| path.to_string_lossy());
-        let comparison = lanemark_report::compare_runs((&a, &from), (&b, &to));
-        let servers = saved.as_ref().map(|saved| SavedServers {
-            plan: &saved.plan,
-            least: &saved.least,
-            most: &saved.greatest,
-        });
-        output::print_json(&ComparedDatabases { comparison, servers })?;
-        return Ok(CommandOutcome::Done);
-    }
-    let style = output::style();
-    let text = lanemark_report::database_compare_text(&from, &to, &style).unwrap_or_default();
-    output::print(text.trim_end())?;
-    output::print("")?;
-    let Some(saved) = saved else {
-        let nothing = "The runs do not differ in tpm, so the number of servers is not calculated.";
-        output::print(&lanemark_report::paragraph(nothing, &style))?;
-        return Ok(CommandOutcome::Done);
-    };
-    output::print(&lanemark_report::plan_text(&saved.plan, &[], &style))?;
-    for (repeats, plan) in [("worst", &saved.least), ("best", &saved.greatest)] {
-        let bound = format!("Based on the {repeats} repeats of B: {}", plan.answer);
-        output::print(&lanemark_report::paragraph(&bound, &style))?;
-    }
-    Ok(CommandOutcome::Done)
 }
 
 fn std_duration(duration: units::Duration) -> Duration {

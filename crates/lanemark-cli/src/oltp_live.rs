@@ -1,4 +1,4 @@
-//! `lanemark oltp live`: runs a database study with a real database, on served disks that represent the study's two
+//! `lanemark trial --database`: runs a database study with a real database, on served disks that represent the study's two
 //! systems.
 //!
 //! Values that the study calibrates on its first system are calibrated on the same system here (`setting`); the command
@@ -11,6 +11,7 @@ mod study_parts;
 mod table;
 mod turn;
 
+use std::path::Path;
 use std::time::Duration;
 
 use lanemark_files::removal::remove_tree;
@@ -24,10 +25,10 @@ use lanemark_schema::units;
 use lanemark_serve::clock::TimeScale;
 use lanemark_study::Study;
 
+use crate::args::TrialArgs;
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::oltp::page_cache_warning;
-use crate::oltp_args::OltpLiveArgs;
 use crate::outlets::LIVE;
 use crate::progress::Progress;
 use crate::saving::{Destination, ResultSaver};
@@ -56,19 +57,26 @@ struct LiveSettings {
 }
 
 impl LiveSettings {
-    fn from_args(args: &OltpLiveArgs, users: u32) -> Result<Self, Failure> {
+    fn from_args(args: &TrialArgs, users: u32) -> Result<Self, Failure> {
         let time = |given: Option<units::Duration>, long: u64, short: u64| {
-            let usual = Duration::from_secs(if args.short { short } else { long });
+            let usual = Duration::from_secs(if args.database.short { short } else { long });
             given.map_or(usual, |given| Duration::from_nanos(given.nanoseconds()))
         };
         let least = i64::from(users.div_ceil(USERS_A_WAREHOUSE));
         let users = i64::from(users);
         let sizes = Self {
-            turns: args.turns.unwrap_or(if args.short { 1 } else { 3 }),
-            times: TurnTimes { ramp: time(args.ramp, 30, 2), duration: time(args.duration, 40, 4) },
+            turns: args.turns.unwrap_or(if args.database.short { 1 } else { 3 }),
+            times: TurnTimes {
+                ramp: time(args.database.ramp, 30, 2),
+                duration: time(args.database.duration, 40, 4),
+            },
             scale: Scale {
-                warehouses: args.warehouses.unwrap_or(if args.short { least } else { users }),
-                divisor: args.scale.unwrap_or(if args.short { 100 } else { 10 }),
+                warehouses: args.database.warehouses.unwrap_or(if args.database.short {
+                    least
+                } else {
+                    users
+                }),
+                divisor: args.database.scale.unwrap_or(if args.database.short { 100 } else { 10 }),
                 seed: args.seed,
             },
         };
@@ -83,13 +91,13 @@ impl LiveSettings {
     }
 }
 
-pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
+pub(crate) fn run(args: &TrialArgs, named: &Path) -> Result<CommandOutcome, Failure> {
     let signal = stop::on_signal();
     let library = library::open(&args.library)?;
-    let study = Study::find(&library, &args.study)?;
+    let study = Study::find(&library, named)?;
     let mut provenance = provenance::own_provenance(args.seed);
     provenance.inputs = library.used();
-    let parts = StudyParts::from_study(&study, &args.study.display().to_string(), &provenance)?;
+    let parts = StudyParts::from_study(&study, &named.display().to_string(), &provenance)?;
     let sizes = LiveSettings::from_args(args, parts.users)?;
     check_machine()?;
     let others = processor::busy_for(QUIET).unwrap_or(0.0);
@@ -101,13 +109,13 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
     let second = saving(1)?;
     let first = saving(0)?;
     let outlets = LiveOutputs {
-        table: OutputFile::open_if_given(args.csv.as_deref(), &LIVE)?,
+        table: OutputFile::open_if_given(args.database.csv.as_deref(), &LIVE)?,
         runs: [first, second],
     };
     let lab = Lab { cancel: std::sync::Arc::clone(&signal).into(), ..Lab::default() };
     let mut progress = Progress::new();
     progress.show("simulating both systems");
-    let simulated = parts.simulate(&lab, &study, args.short, &provenance)?;
+    let simulated = parts.simulate(&lab, &study, args.database.short, &provenance)?;
     if stop::requested(&signal) {
         return Ok(CommandOutcome::Interrupted);
     }
@@ -140,7 +148,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
     };
     let setting = TurnCalibration {
         time_scale: args.time_scale.map(TimeScale::factor),
-        is_short: args.short,
+        is_short: args.database.short,
         parts: &parts,
         times: sizes.times,
         bench: &bench,
@@ -246,7 +254,7 @@ fn deliver(
     live_outcome: &LiveOutcome,
     parts: &StudyParts,
     sizes: &LiveSettings,
-    args: &OltpLiveArgs,
+    args: &TrialArgs,
     outcomes: &StudyOutcomes<'_>,
     results: &[Option<RunResult>; 2],
     outlets: &LiveOutputs,
@@ -272,7 +280,7 @@ fn deliver(
         predicted: outcomes.predicted,
         sides: [&measured[0], &measured[1]],
         scale: live_outcome.set.scale,
-        nodes: args.nodes,
+        nodes: args.database.nodes,
     };
     let csv = outlets.table.as_ref();
     let saved: Vec<_> = outlets
@@ -315,7 +323,7 @@ fn deliver(
     for warning in is_stated.iter().filter_map(|is_this| warnings.iter().find(is_this)) {
         output::print(&format!("Warning: {warning}; {}.", warning.advice()))?;
     }
-    if args.short {
+    if args.database.short {
         output::print("This is a short run: its figures are meaningless.")?;
     }
     end(saved, drawn, csv)
@@ -444,7 +452,7 @@ mod tests {
     #[derive(clap::Parser)]
     struct Command {
         #[command(flatten)]
-        args: OltpLiveArgs,
+        args: TrialArgs,
     }
 
     fn sizes(words: &[&str], users: u32) -> Result<LiveSettings, String> {

@@ -1,33 +1,55 @@
-//! `lanemark path`: shows a system's hops and their ceilings, or a platform without drives.
+//! `lanemark inspect SYSTEM`: shows a system's hops and their ceilings, or a platform without drives.
+
+use std::path::Path;
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::results::OutputFile;
 use lanemark_lab::{Lab, assemble, settings};
 use lanemark_report::{path_svg, path_table, platform_answer, platform_text};
 use lanemark_schema::result::{ParameterOverride, PathLimit, Provenance, TestedPath};
+use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, Location, path, workload};
 
-use crate::args::PathArgs;
+use crate::args::InspectArgs;
 use crate::failure::{CommandOutcome, Failure};
 use crate::library::PlatformEntry;
 use crate::messages::tell;
 use crate::outlets::DRAWING;
 use crate::progress::LabProgressLine;
-use crate::{library, output, stop};
+use crate::{output, stop};
 
 /// The default test.
 const USUAL: &str = "iometer-128k-qd32:128kb-sequential-read";
 
-pub(crate) fn run(args: &PathArgs) -> Result<CommandOutcome, Failure> {
-    let library = library::open(&args.library)?;
+/// Returns whether `target` names a modelled system or a platform instead of a device or a file of another tool.
+pub(crate) fn is_modelled(library: &Library, target: &str) -> bool {
+    let path = Path::new(target);
+    let is_file = path.is_file();
+    (target.contains('@') && !is_file)
+        || (target.ends_with(".toml") && (is_file || !path.exists()))
+        || library.names(LibraryKind::Platform).iter().any(|name| name == target)
+}
+
+/// Shows the modelled system or platform `name`.
+pub(crate) fn run(
+    args: &InspectArgs,
+    library: &Library,
+    name: &str,
+) -> Result<CommandOutcome, Failure> {
+    let of_machines =
+        [("--capture", args.capture.is_some()), ("--as-platform", args.as_platform.is_some())];
+    if let Some((option, _)) = of_machines.iter().find(|(_, is_given)| *is_given) {
+        return Err(Failure::input(format!("{option} does not apply to a modelled system"))
+            .hint("remove the option, or inspect a machine"));
+    }
     let settings = settings(&args.set)?;
-    if !args.system.contains('@') {
-        return platform(args, &library, &settings);
+    if !name.contains('@') {
+        return platform(args, library, name, &settings);
     }
     let lab = Lab { cancel: stop::on_signal().into(), ..Lab::default() };
-    let system = assemble(&library, &args.system, &settings)?;
+    let system = assemble(library, name, &settings)?;
     let named = args.workload.as_deref().unwrap_or(USUAL);
-    let mut workload = workload::open(&library, named)?;
+    let mut workload = workload::open(library, named)?;
     workload.repeats = 1;
     if workload.tests.len() > 1 {
         let names: Vec<String> =
@@ -49,12 +71,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<CommandOutcome, Failure> {
     };
     if !args.no_interval {
         lab.add_intervals(
-            &DrawnSystem {
-                library: &library,
-                name: args.system.as_str(),
-                settings: settings.as_slice(),
-                ranges: &[],
-            },
+            &DrawnSystem { library, name, settings: settings.as_slice(), ranges: &[] },
             &mut run,
             &mut |event| line.draw(&event),
         )?;
@@ -75,16 +92,17 @@ pub(crate) fn run(args: &PathArgs) -> Result<CommandOutcome, Failure> {
 
 /// Shows a platform with empty ports.
 fn platform(
-    args: &PathArgs,
+    args: &InspectArgs,
     library: &Library,
+    name: &str,
     settings: &[(ParameterOverride, Location)],
 ) -> Result<CommandOutcome, Failure> {
     if args.workload.is_some() {
-        return Err(Failure::input(format!("{}: a test requires a drive in a port", args.system))
+        return Err(Failure::input(format!("{name}: a test requires a drive in a port"))
             .hint("name a system, DRIVE@PLATFORM:PORT, or remove the test"));
     }
     let drawing = OutputFile::open_if_given(args.svg.as_deref(), &DRAWING)?;
-    let platform = PlatformEntry::read(library, &args.system, settings)?;
+    let platform = PlatformEntry::read(library, name, settings)?;
     let view = TestedPath {
         system: platform.name.clone(),
         test: "no drive in its ports".to_owned(),
@@ -114,7 +132,7 @@ fn platform(
 }
 
 fn deliver(
-    args: &PathArgs,
+    args: &InspectArgs,
     drawing: Option<&OutputFile>,
     view: &TestedPath,
 ) -> Result<CommandOutcome, Failure> {

@@ -1,69 +1,62 @@
-//! `lanemark replay`: replays a recorded trace on a modelled system.
+//! `lanemark sim SYSTEM TRACE`: replays a recorded trace on a modelled system.
+
+use std::path::Path;
 
 use lanemark_lab::scale::faults;
-use lanemark_lab::{assemble, settings};
 use lanemark_schema::result::{RunResult, SCHEMA_VERSION, Sample, Target, TestResult, Warning};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{AverageMethod, TestOrder, Workload};
 use lanemark_sim::Progress as SoFar;
-use lanemark_sim::replay::{
-    Pace, ReplayError, ReplayRun, ReplaySettings, RequestRefusal, Speed, replay,
-};
+use lanemark_sim::replay::{ReplayError, ReplayRun, ReplaySettings, RequestRefusal, replay};
 use lanemark_sim::{MEMORY, SimError};
-use lanemark_study::{Location, System, workload};
+use lanemark_study::{Library, Location, System, workload};
 use lanemark_trace::{Options, Reader, TraceError, TraceNotes};
 
-use crate::args::ReplayArgs;
+use crate::args::{SimArgs, refuse_with_trace};
 use crate::delivery::ResultDelivery;
 use crate::failure::{CommandOutcome, Failure};
 use crate::formats::RequestedSections;
 use crate::progress::Progress;
 use crate::trace_file::TraceDigest;
-use crate::{formats, library, provenance, stop, trace_file};
+use crate::{formats, provenance, stop, trace_file};
 
-pub(crate) fn run(args: &ReplayArgs) -> Result<CommandOutcome, Failure> {
+/// Replays the trace in `path` on a system.
+pub(crate) fn run(
+    args: &SimArgs,
+    library: &Library,
+    system: &System,
+    path: &Path,
+) -> Result<CommandOutcome, Failure> {
+    check_options(args)?;
     let stop = stop::on_signal();
-    let library = library::open(&args.library)?;
-    let settings = settings(&args.set)?;
-    let system = assemble(&library, &args.system, &settings)?;
     let faults = faults(&args.fault)?;
     let spec = system.with_faults(&faults, &Location::file("--fault"))?;
     let spec = spec.with_memory(args.memory.memory.unwrap_or(MEMORY));
-    let name = args.trace.display().to_string();
-    let (input, read_bytes) = trace_file::open(&args.trace)?;
+    let name = path.display().to_string();
+    let (input, read_bytes) = trace_file::open(path)?;
     let options = Options {
-        format: args.format,
-        devices: args.device.clone(),
-        action: args.action.unwrap_or_default(),
+        format: args.trace.trace_format,
+        devices: args.trace.device.clone(),
+        action: args.trace.action.unwrap_or_default(),
         as_one: args.as_one,
     };
     let mut reader = Reader::new(name.as_str(), input, &options)?;
-    let mut provenance = provenance::own_provenance(args.seed);
+    let mut provenance = provenance::own_provenance(args.run.seed);
     provenance.name.clone_from(&args.name.name);
     provenance.inputs = library.used();
-    let stem =
-        args.trace.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+    let stem = path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     let id = workload::slug(&stem);
-    let what = format!("replay-{id}");
-    let json = args.json;
-    let printer = move |result: &RunResult| {
-        formats::result_text(
-            result,
-            json,
-            None,
-            RequestedSections { detail: true, evidence: false },
-        )
-    };
-    let delivery = ResultDelivery::open(
-        args.save.destination(),
-        &what,
-        &provenance.started_at,
-        None,
-        printer,
-    )?;
+    let what = format!("sim-{id}");
+    let json = args.run.json;
+    let format = args.format;
+    let requested = RequestedSections { detail: true, evidence: args.explain };
+    let printer = move |result: &RunResult| formats::result_text(result, json, format, requested);
+    let out = args.run.save.destination();
+    let over_time = Some(&args.over_time);
+    let delivery = ResultDelivery::open(out, &what, &provenance.started_at, over_time, printer)?;
 
     let mut progress = Progress::new();
-    let limit = args.limit.unwrap_or(u64::MAX);
+    let limit = args.trace.limit.unwrap_or(u64::MAX);
     let mut watch = |so_far: &SoFar| {
         progress.show(&line(so_far, &read_bytes));
         !stop::requested(&stop)
@@ -73,7 +66,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<CommandOutcome, Failure> {
         left = left.checked_sub(1)?;
         reader.next()
     });
-    let plan = plan(args, &system);
+    let plan = plan(args, system);
     let outcome = replay(&spec, &plan, limited, &mut watch);
     drop(progress);
     let run = outcome.map_err(|error| failure(error, &name, &reader.devices()))?;
@@ -84,26 +77,35 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<CommandOutcome, Failure> {
     if left > 0 && run.sample.complete {
         provenance.inputs.insert(name, read_bytes.hash());
     }
-    let file = args.trace.file_name().map_or(stem, |name| name.to_string_lossy().into_owned());
-    let mut result = result(run, &system, id, file, &reader.notes(), plan.laid_out);
+    let file = path.file_name().map_or(stem, |name| name.to_string_lossy().into_owned());
+    let mut result = result(run, system, id, file, &reader.notes(), plan.laid_out);
     result.workload.faults = faults;
     result.provenance = provenance;
     delivery.deliver(&mut result)?;
     Ok(if result.complete { CommandOutcome::Done } else { CommandOutcome::Interrupted })
 }
 
-fn plan(args: &ReplayArgs, system: &System) -> ReplaySettings {
-    let pace = if args.as_fast_as_possible {
-        Pace::AsFastAsPossible { queue_depth: args.queue_depth }
-    } else {
-        Pace::Recorded(args.speed.unwrap_or(Speed::RECORDED))
-    };
+/// Rejects options of a workload, whose values a trace states.
+fn check_options(args: &SimArgs) -> Result<(), Failure> {
+    refuse_with_trace(&[
+        ("--size", args.scale.size.is_some()),
+        ("--duration", args.scale.duration.is_some()),
+        ("--repeats", args.scale.repeats.is_some()),
+        ("--steady", args.over_time.steady.is_some()),
+        ("--interval", args.over_time.interval.is_some()),
+        ("--series", args.over_time.series.is_some()),
+        ("--bottleneck", args.bottleneck),
+        ("--full", args.full),
+    ])
+}
+
+fn plan(args: &SimArgs, system: &System) -> ReplaySettings {
     let capacity = system.spec.volume_capacity().unwrap_or(system.spec.first().drive.capacity);
     ReplaySettings {
-        pace,
-        wrap: args.wrap,
+        pace: args.trace.pace(),
+        wrap: args.trace.wrap,
         laid_out: args.filled.unwrap_or(capacity).min(capacity),
-        seed: args.seed,
+        seed: args.run.seed,
     }
 }
 

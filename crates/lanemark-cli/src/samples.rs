@@ -1,4 +1,4 @@
-//! `lanemark samples`: lists the built-in studies, results, traces and job files, and copies them to a folder.
+//! `lanemark library --kind sample` and `--copy`: lists the built-in studies, results, traces and job files, and copies them to a folder.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind};
@@ -8,8 +8,8 @@ use lanemark_lab::{input, reserved};
 use lanemark_study::{Location, StudyError, studies};
 use serde::Serialize;
 
-use crate::args::{SamplesArgs, SamplesCommand, SamplesCopyArgs};
-use crate::failure::{CommandOutcome, Failure};
+use crate::args::LibraryListArgs;
+use crate::failure::Failure;
 use crate::messages::tell;
 use crate::output;
 
@@ -21,6 +21,14 @@ struct Sample {
     about: Cow<'static, str>,
     #[serde(skip)]
     bytes: &'static [u8],
+}
+
+impl Sample {
+    /// Returns whether this is the sample `name`; a study can also be named without its ending.
+    fn is_named(&self, name: &str) -> bool {
+        let study = self.kind == SampleKind::Study;
+        self.name == name || study && self.name.strip_suffix(".toml") == Some(name)
+    }
 }
 
 /// The kind of a sample; the order is the order of the list.
@@ -39,9 +47,9 @@ impl SampleKind {
     fn title(self) -> (&'static str, &'static str) {
         match self {
             Self::Study => ("studies", "lanemark study NAME"),
-            Self::Result => ("results", "lanemark compare, report, plot, export"),
-            Self::ForeignResult => ("results from other programs", "lanemark import FILE"),
-            Self::Trace => ("traces", "lanemark replay SYSTEM FILE"),
+            Self::Result => ("results", "lanemark report FILE"),
+            Self::ForeignResult => ("results from other programs", "lanemark report FILE"),
+            Self::Trace => ("traces", "lanemark sim SYSTEM FILE"),
             Self::Job => ("job files", "lanemark sim SYSTEM FILE"),
         }
     }
@@ -134,18 +142,19 @@ fn list_all() -> Result<Vec<Sample>, StudyError> {
     studies.chain(files).collect()
 }
 
-pub(crate) fn run(args: &SamplesArgs) -> Result<CommandOutcome, Failure> {
-    match &args.command {
-        SamplesCommand::List(args) => {
-            if args.json {
-                output::print_json(&list_all()?)?;
-            } else {
-                output::print(&listed(&list_all()?))?;
-            }
-        }
-        SamplesCommand::Copy(args) => copy(args)?,
+/// Prints the list of samples, or the samples that the arguments select.
+pub(crate) fn show(args: &LibraryListArgs) -> Result<(), Failure> {
+    let words = args.search.as_deref().unwrap_or_default().to_lowercase();
+    let mut samples = list_all()?;
+    samples.retain(|sample| {
+        let text = format!("{} {}", sample.name, sample.about).to_lowercase();
+        args.name.as_ref().is_none_or(|name| sample.is_named(name))
+            && words.split_whitespace().all(|word| text.contains(word))
+    });
+    if let Some(name) = args.name.as_ref().filter(|_| samples.is_empty()) {
+        return Err(unknown_sample(name)?);
     }
-    Ok(CommandOutcome::Done)
+    if args.json { output::print_json(&samples) } else { output::print(&listed(&samples)) }
 }
 
 /// Returns the list of samples as text, grouped under the titles of their kinds.
@@ -167,30 +176,31 @@ fn listed(samples: &[Sample]) -> String {
     text
 }
 
-/// Copies the requested samples. If a different file already has one of the names, no file is written.
-fn copy(args: &SamplesCopyArgs) -> Result<(), Failure> {
+/// Returns the error for a name that no sample has.
+fn unknown_sample(name: &str) -> Result<Failure, StudyError> {
+    let all = list_all()?;
+    let known = all.iter().map(|sample| &*sample.name);
+    let error = StudyError::unknown(Location::file("samples"), "sample", name, known);
+    Ok(Failure::from(error).or_hint("`lanemark library --kind sample` lists all of them"))
+}
+
+/// Copies the sample `name`, or all samples, to a folder. If a different file already has one of the names, no file is
+/// written.
+pub(crate) fn copy(name: Option<&str>, folder: &Path) -> Result<(), Failure> {
     let mut samples = list_all()?;
-    if let Some(name) = args.name() {
-        let is_it = |sample: &Sample| {
-            let study = sample.kind == SampleKind::Study;
-            sample.name == name || study && sample.name.strip_suffix(".toml") == Some(name)
-        };
-        let names: Vec<String> = samples.iter().map(|sample| sample.name.to_string()).collect();
-        samples.retain(is_it);
+    if let Some(name) = name {
+        samples.retain(|sample| sample.is_named(name));
         if samples.is_empty() {
-            let known = names.iter().map(String::as_str);
-            let error = StudyError::unknown(Location::file("samples"), "sample", name, known);
-            return Err(Failure::from(error).or_hint("`lanemark samples list` lists all of them"));
+            return Err(unknown_sample(name)?);
         }
     }
-    let folder = args.folder();
     for sample in &samples {
         let path = folder.join(&*sample.name);
         if path.symlink_metadata().is_ok() && !is_copy(&path, sample) {
             return Err(name_taken(&path));
         }
     }
-    std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     for sample in &samples {
         let path = folder.join(&*sample.name);
         match reserved::replace(&path, sample.bytes, true) {
@@ -218,7 +228,7 @@ fn is_copy(path: &Path, sample: &Sample) -> bool {
 
 fn name_taken(path: &Path) -> Failure {
     Failure::refused(format!("{} exists with different contents", path.display()))
-        .hint("choose a different folder: lanemark samples copy NAME FOLDER")
+        .hint("choose a different folder: lanemark library NAME --copy FOLDER")
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {

@@ -30,7 +30,7 @@ use crate::messages::tell;
 use crate::progress::Progress;
 use crate::saving::Destination;
 use crate::serve_control::{ControlledServer, check_servable};
-use crate::{formats, library, output, provenance, serve_start, stop};
+use crate::{formats, library, output, provenance, serve_control, serve_start, stop};
 
 /// Interval at which the command checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -42,11 +42,14 @@ const SCENARIO_MAX: u64 = 1 << 20;
 const WATCH: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
+    if let Some(command) = &args.command {
+        return serve_control::control(command);
+    }
     let signal = stop::on_signal();
     let library = library::open(&args.library)?;
-    let system = assemble(&library, &args.system, &settings(&args.set)?)?;
+    let system = assemble(&library, args.system(), &settings(&args.set)?)?;
     let (planned, from) = read_fault_plan(args)?;
-    one_target(&system, &args.system)?;
+    one_target(&system, args.system())?;
     let size = size(args.size, args.over.as_deref(), &system)?;
     planned.iter().try_for_each(|fault| check_servable(&system, size, fault))?;
     let spec = system.with_faults(&planned, &from)?;
@@ -129,7 +132,7 @@ fn open_delivery(
     if args.no_latency {
         return Ok(None);
     }
-    let drive = SystemName::parse(&args.system)?.drive;
+    let drive = SystemName::parse(args.system())?.drive;
     let what = format!("serve-{}", drive.rsplit('/').next().unwrap_or("drive"));
     let json = args.json;
     let printer = move |result: &RunResult| {

@@ -1,4 +1,4 @@
-//! Commands to a running server: `lanemark serve-control`, and the execution of its commands in the server.
+//! Commands to a running server: `lanemark serve status`, `fault`, `cut` and `stop`, and the execution of its commands in the server.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use lanemark_serve::{metrics, query_server};
 use lanemark_sim::{FaultPhase, FaultState};
 use lanemark_study::System;
 
-use crate::args::ServeControlArgs;
+use crate::args::ServeCommand;
 use crate::failure::{CommandOutcome, Failure};
 use crate::output;
 use crate::serve::reading;
@@ -142,10 +142,19 @@ fn listed(states: &[FaultState]) -> String {
     (1..).zip(states).map(line).collect()
 }
 
-/// Runs `lanemark serve-control`, which sends a command to a server.
-pub(crate) fn control(args: &ServeControlArgs) -> Result<CommandOutcome, Failure> {
-    let answer = ask(&args.socket, &args.command.join(" ")).map_err(|error| {
-        Failure::run(format!("{}: {error}", args.socket.display()))
+/// Sends a command to a running server, and prints its answer.
+pub(crate) fn control(command: &ServeCommand) -> Result<CommandOutcome, Failure> {
+    let (socket, words) = match command {
+        ServeCommand::Status(args) => (&args.socket, "status".to_owned()),
+        ServeCommand::Fault(args) => (&args.socket, format!("fault {}", args.fault.join(" "))),
+        ServeCommand::Cut(args) => {
+            let boot = args.boot.iter().map(|boot| format!(" {boot}")).collect::<String>();
+            (&args.socket, format!("power-cut{boot}"))
+        }
+        ServeCommand::Stop(args) => (&args.socket, "stop".to_owned()),
+    };
+    let answer = ask(socket, &words).map_err(|error| {
+        Failure::run(format!("{}: {error}", socket.display()))
             .hint("use the socket from the server's option --control")
     })?;
     match answer.strip_prefix("error: ") {

@@ -7,13 +7,13 @@ use lanemark_schema::result::{RunResult, Target};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, workload};
 
-use crate::args::SimArgs;
+use crate::args::{SimArgs, trace_file};
 use crate::delivery::ResultDelivery;
 use crate::failure::{CommandOutcome, Failure};
 use crate::formats::RequestedSections;
 use crate::messages::tell;
 use crate::progress::LabProgressLine;
-use crate::{formats, library, provenance, stop};
+use crate::{formats, library, provenance, replay, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
     let length = RunLength::from_full(args.full);
@@ -28,6 +28,11 @@ pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
     let settings = settings(&args.set)?;
     let system_name = args.host.of_system(&args.system)?;
     let system = assemble(&library, &system_name, &settings)?;
+    if let Some(trace) = args.workload.as_deref().and_then(|name| trace_file(&library, name)) {
+        return replay::run(args, &library, &system, trace);
+    }
+    args.trace
+        .refuse_without_trace(&[("--as-one", args.as_one), ("--filled", args.filled.is_some())])?;
     let target_size = args.scale.size.unwrap_or(system.capacity());
     let named = args.command.workload(args.workload.as_deref())?;
     let mut opened = opened::open(&library, &named, Some(target_size))?;
@@ -44,7 +49,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
     let drive = SystemName::parse(&args.system)?.drive;
     let what = format!("sim-{}-{}", workload.id, drive.rsplit('/').next().unwrap_or("drive"));
     let json = args.run.json;
-    let format = args.output_format;
+    let format = args.format;
     let detail = args.detail;
     let evidence = args.explain;
     let printer = move |result: &RunResult| {

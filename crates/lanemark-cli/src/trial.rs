@@ -42,11 +42,13 @@ use crate::progress::Progress;
 use crate::saving::{Destination, ResultSaver};
 use crate::serve_control::check_servable;
 use crate::warden::CleanupProcess;
-use crate::{library, marked, output, provenance, serve, served_disk, stop};
+use crate::{library, marked, oltp_live, output, provenance, serve, served_disk, stop};
 use contents::InitialContents;
 use cuts::PowerCutTrial;
 use turn::TurnEnvironment;
 
+/// Default number of turns per system.
+const TURNS: u32 = 3;
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
 const SCALE_MAX: f64 = 64.0;
@@ -66,6 +68,9 @@ struct TrialSystem {
 }
 
 pub(crate) fn run(args: &TrialArgs) -> Result<CommandOutcome, Failure> {
+    if let Some(study) = &args.database.database {
+        return oltp_live::run(args, study);
+    }
     let signal = stop::on_signal();
     let library = library::open(&args.library)?;
     let mut systems = systems(args, &library)?;
@@ -252,6 +257,7 @@ fn trial(
     progress: &mut Progress,
 ) -> Result<TrialOutcome, Failure> {
     let interrupted = |cuts| Ok(TrialOutcome { cuts, complete: false });
+    let turns = args.turns.unwrap_or(TURNS);
     let given = args.time_scale.map(lanemark_serve::clock::TimeScale::factor);
     let first_turn = |index: usize, scale: f64| {
         let name = &systems[index].name;
@@ -269,12 +275,12 @@ fn trial(
             return interrupted(Vec::new());
         }
     }
-    for number in 0..args.turns {
+    for number in 0..turns {
         let mut samples = Vec::new();
         for (index, system) in systems.iter().enumerate() {
             let turn = number + 1;
             let name = &system.name;
-            progress.show(&format!("{name} · turn {turn} of {}", args.turns));
+            progress.show(&format!("{name} · turn {turn} of {turns}"));
             let file = format!("turn-{turn}-{index}");
             match bench.turn(&file, name, scale, args.seed.wrapping_add(number.into()))? {
                 Some(sample) => samples.push(sample),

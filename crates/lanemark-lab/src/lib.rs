@@ -16,6 +16,7 @@
 //! | [`pool`] | the threads of all runs |
 //! | [`cancel`], [`event`] | cancellation of a run, and its events |
 //! | [`default_folder`] | the folder of results, used if no path is requested |
+//! | [`result_set`] | the results that a user names |
 //! | [`results`], [`reserved`], [`input`], [`json`] | reserved names, and files that are written completely |
 //! | [`error`] | the error type |
 //!
@@ -67,6 +68,7 @@ pub mod opened;
 pub mod pool;
 pub mod ratings;
 pub mod reserved;
+pub mod result_set;
 pub mod results;
 pub mod scale;
 pub mod study;
@@ -80,6 +82,7 @@ pub use event::{Event, EventObserver, TestPosition};
 pub use lab::{Lab, LabRun, assemble, open_library, setting, settings};
 pub use lanemark_sim::RunLength;
 pub use pool::Pool;
+pub use result_set::ResultSet;
 pub use sweep::{ChunkRunner, SweepFile};
 pub use whatif::{WhatIfJob, WhatIfSide};
 

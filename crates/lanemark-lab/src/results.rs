@@ -193,7 +193,7 @@ pub fn find_result_file(path: &Path) -> Result<PathBuf, LabError> {
         let name = path.display();
         let folder = folder.display();
         LabError::input(format!("{name} is neither in the current folder nor in {folder}"))
-            .hint("`lanemark results` lists the saved results")
+            .hint("`lanemark report` lists the saved results")
     })
 }
 
@@ -290,7 +290,7 @@ pub fn read_fit(path: &Path) -> Result<FittedDrive, LabError> {
 }
 
 /// Splits `FILE#SYSTEM`; the name of an existing file may also contain `#`.
-fn file_and_system(name: &str) -> (&str, Option<&str>) {
+pub(crate) fn file_and_system(name: &str) -> (&str, Option<&str>) {
     match name.rsplit_once('#') {
         Some((file, system)) if !Path::new(name).exists() => (file, Some(system)),
         _ => (name, None),

@@ -1,48 +1,17 @@
-//! The arguments of `lanemark host`, and the option `--host` of other commands.
+//! The option `--host` of several commands.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::Args as ClapArgs;
 use lanemark_lab::results;
-use lanemark_schema::units::Duration;
 use lanemark_study::Library;
 use lanemark_study::host::{SEPARATORS, hosted};
 
 use crate::failure::Failure;
 
-#[derive(Debug, ClapArgs)]
-pub(crate) struct HostArgs {
-    #[command(subcommand)]
-    pub(crate) command: HostCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum HostCommand {
-    /// Measure the processor time of requests on this machine, and write it as a host file
-    Measure(HostMeasureArgs),
-}
-
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Without TARGET the driver's time is not measured, and the platform's value applies.
-`lanemark sim SYSTEM WORKLOAD --host FILE` simulates a system with the measured host.")]
-pub(crate) struct HostMeasureArgs {
-    /// Block device, which is only read, or folder on the file system to measure
-    pub(crate) target: Option<PathBuf>,
-    /// Write the host to this file
-    #[arg(long, value_name = "FILE", default_value = "measured-host.toml")]
-    pub(crate) out: PathBuf,
-    /// Name of the host in reports
-    #[arg(long, default_value = "Measured host")]
-    pub(crate) name: String,
-    /// Duration of the measurement
-    #[arg(long, default_value = "10s")]
-    pub(crate) duration: Duration,
-}
-
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct HostOption {
-    /// Host file from `lanemark host measure`, result of `lanemark bench` with a measured host, or library host, that
+    /// Host file from `lanemark bench --host-only`, result of `lanemark bench` with a measured host, or library host, that
     /// replaces the platform's processor times
     #[arg(long, value_name = "HOST")]
     pub(crate) host: Option<String>,

@@ -9,15 +9,27 @@ use lanemark_sim::spec::ProtocolKind;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LibraryArgs {
     /// Library folder [default: ./library if it exists; otherwise the built-in library]
-    #[arg(long, value_name = "FOLDER", env = "LANEMARK_LIBRARY", hide_env = true)]
+    #[arg(
+        long,
+        help_heading = "Model",
+        value_name = "FOLDER",
+        env = "LANEMARK_LIBRARY",
+        hide_env = true
+    )]
     pub(crate) library: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-An entry is listed if it matches all filters. --interface, --year and --maker list only drives.")]
+An entry is listed if it matches all filters. --interface, --year and --maker list only drives.
+
+Examples:
+  lanemark library --search 980 --interface nvme
+  lanemark library samsung-980-pro-1tb
+  lanemark library --kind sample
+  lanemark library msr.csv --copy")]
 pub(crate) struct LibraryListArgs {
-    /// Drive, platform, host or workload to show, by name or file [default: list all]
+    /// Drive, platform, host, workload or sample to show, by name or file [default: list all]
     #[arg(conflicts_with_all = ["search", "interface", "year", "maker"])]
     pub(crate) name: Option<String>,
     /// List entries whose names contain all these words
@@ -35,8 +47,12 @@ pub(crate) struct LibraryListArgs {
     /// List only entries of this kind, or look for NAME only among them
     #[arg(long)]
     pub(crate) kind: Option<EntryKind>,
+    /// Copy the sample NAME, or all samples, to this folder; existing files are never overwritten [default: the current
+    /// folder]
+    #[arg(long, help_heading = "Output", value_name = "FOLDER", num_args = 0..=1, default_missing_value = ".")]
+    pub(crate) copy: Option<PathBuf>,
     /// Print JSON instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
@@ -90,6 +106,8 @@ pub(crate) enum EntryKind {
     Host,
     /// Workloads
     Workload,
+    /// Built-in studies, results, traces and job files
+    Sample,
 }
 
 /// Parses a year or a range of years.

@@ -8,7 +8,7 @@ pub(crate) struct PlanArgs {
     #[command(subcommand)]
     pub(crate) command: PlanCommand,
     /// Print the plan as JSON instead of text
-    #[arg(long, global = true)]
+    #[arg(long, help_heading = "Output", global = true)]
     pub(crate) json: bool,
 }
 
@@ -23,23 +23,29 @@ pub(crate) enum PlanCommand {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  lanemark plan battery --system '9 W' --lasts '6 h' --drive '1.4 W' --other '1.1 W'")]
 pub(crate) struct BatteryArgs {
     /// Power of the whole computer with the first drive [default: 9.6 W, from the document's example]
-    #[arg(long, value_name = "POWER")]
+    #[arg(long, help_heading = "Power", value_name = "POWER")]
     pub(crate) system: Option<Watts>,
     /// Battery life with the first drive [default: 5.2 h, from the document's example]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, help_heading = "Power", value_name = "TIME")]
     pub(crate) lasts: Option<Duration>,
     /// Mean power of the first drive, or a saved result of one simulated test [default: 1.4 W, from the document's
     /// example]
-    #[arg(long, value_name = "POWER|RESULT")]
+    #[arg(long, help_heading = "Power", value_name = "POWER|RESULT")]
     pub(crate) drive: Option<String>,
     /// Mean power of the other drive for the same work in the same time [default: 1.1 W, from the document's example]
-    #[arg(long, value_name = "POWER|RESULT")]
+    #[arg(long, help_heading = "Power", value_name = "POWER|RESULT")]
     pub(crate) other: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  lanemark plan bandwidth --video 3840x2160 --bits 10 --frames 60 --streams 2")]
 pub(crate) struct BandwidthArgs {
     /// Resolution of the video, WIDTHxHEIGHT in pixels [default: 3840x2160, from the document's example]
     #[arg(long, value_name = "WIDTHxHEIGHT")]
@@ -60,55 +66,58 @@ pub(crate) struct BandwidthArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  lanemark plan fleet --present SATA=1.37e6 --other SAS=1.71e6 --nodes 100")]
 pub(crate) struct FleetArgs {
     /// Rate of a server with the present drive: NAME=RATE, or a saved result of one test, whose transactions per minute
     /// are used or, without transactions, its requests per second [default: SATA=1.37e6, from the document's example]
-    #[arg(long, value_name = "NAME=RATE|RESULT")]
+    #[arg(long, help_heading = "Load", value_name = "NAME=RATE|RESULT")]
     pub(crate) present: Option<String>,
     /// Rate of a server with the other drive [default: SAS=1.71e6, from the document's example]
-    #[arg(long, value_name = "NAME=RATE|RESULT")]
+    #[arg(long, help_heading = "Load", value_name = "NAME=RATE|RESULT")]
     pub(crate) other: Option<String>,
     /// Total rate that the servers must reach [default: the rate of --nodes servers with the present drive]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, help_heading = "Load", value_name = "RATE")]
     pub(crate) demand: Option<f64>,
     /// Number of present servers [default: 5, from the document's example]
-    #[arg(long, value_name = "N")]
+    #[arg(long, help_heading = "Load", value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
     /// Share of each server's rate to keep in reserve, such as 0.2
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    #[arg(long, help_heading = "Load", value_name = "SHARE", default_value_t = 0.0)]
     pub(crate) spare_share: f64,
     /// Number of spare servers that can replace failed servers
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, help_heading = "Load", value_name = "N", default_value_t = 0)]
     pub(crate) spare_nodes: u32,
     /// Number of drives per server
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, help_heading = "Servers", value_name = "N", default_value_t = 4)]
     pub(crate) drives: u32,
     /// Power of a server, in W
-    #[arg(long, value_name = "WATTS", default_value_t = 400.0)]
+    #[arg(long, help_heading = "Servers", value_name = "WATTS", default_value_t = 400.0)]
     pub(crate) watts: f64,
     /// Power of a server with the other drive, in W [default: the same]
-    #[arg(long, value_name = "WATTS")]
+    #[arg(long, help_heading = "Servers", value_name = "WATTS")]
     pub(crate) other_watts: Option<f64>,
     /// Price of a drive
-    #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
+    #[arg(long, help_heading = "Prices", value_name = "PRICE", default_value_t = 0.0)]
     pub(crate) drive_price: f64,
     /// Price of the other drive [default: the same]
-    #[arg(long, value_name = "PRICE")]
+    #[arg(long, help_heading = "Prices", value_name = "PRICE")]
     pub(crate) other_drive_price: Option<f64>,
     /// Price of a server without drives
-    #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
+    #[arg(long, help_heading = "Prices", value_name = "PRICE", default_value_t = 0.0)]
     pub(crate) server_price: f64,
     /// Price of licences and support per server for the whole time
-    #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
+    #[arg(long, help_heading = "Prices", value_name = "PRICE", default_value_t = 0.0)]
     pub(crate) licence_price: f64,
     /// Time that the servers run, in years
-    #[arg(long, value_name = "YEARS", default_value_t = 3.0)]
+    #[arg(long, help_heading = "Prices", value_name = "YEARS", default_value_t = 3.0)]
     pub(crate) years: f64,
     /// Price of a kilowatt-hour
-    #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
+    #[arg(long, help_heading = "Prices", value_name = "PRICE", default_value_t = 0.0)]
     pub(crate) energy_price: f64,
     /// Power that the building draws per watt of server power (PUE)
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(long, help_heading = "Servers", value_name = "FACTOR", default_value_t = 1.0)]
     pub(crate) overhead: f64,
 }

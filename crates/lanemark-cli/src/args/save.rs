@@ -11,10 +11,10 @@ use crate::saving::Destination;
 pub(crate) struct SaveArgs {
     /// Folder for the result, or a file name that ends in .json [default: $LANEMARK_RESULTS, or lanemark in the user's
     /// state folder, ~/.local/state]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, help_heading = "Output", value_name = "PATH")]
     out: Option<PathBuf>,
     /// Print the result without saving it
-    #[arg(long, conflicts_with = "out")]
+    #[arg(long, help_heading = "Output", conflicts_with = "out")]
     no_save: bool,
 }
 

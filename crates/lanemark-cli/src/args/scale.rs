@@ -10,13 +10,13 @@ use super::LibraryArgs;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WorkloadScaleArgs {
     /// Use this much of the target in every test, such as "256MiB"; volumes scale with it
-    #[arg(long)]
+    #[arg(long, help_heading = "Workload")]
     pub(crate) size: Option<Bytes>,
     /// Run every test for this time, such as "1s", regardless of its volume
-    #[arg(long)]
+    #[arg(long, help_heading = "Workload")]
     pub(crate) duration: Option<Duration>,
     /// Number of repeats of every test
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, help_heading = "Workload", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeats: Option<u32>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct MemoryArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SeedArgs {
     /// Seed of all random numbers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, help_heading = "Model", default_value_t = 1)]
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) scale: WorkloadScaleArgs,

@@ -22,36 +22,40 @@ value of the next axis.
 
 The same command continues an interrupted sweep; no point runs twice.
 An impossible combination of system and test gets a row with the reason in the last column.")]
+#[command(after_help = "\
+Example:
+  lanemark sweep samsung-950-pro-512gb@workstation-z170:m2 \\
+      --workload crystaldiskmark-8:rnd4k-q32t1-read --axis queue_depth=1..256*2")]
 pub(crate) struct SweepArgs {
     /// System, written DRIVE@PLATFORM:PORT, or a sweep file, NAME.toml
     pub(crate) system: String,
     /// Test to simulate, WORKLOAD:TEST
-    #[arg(long, value_name = "WORKLOAD:TEST")]
+    #[arg(long, help_heading = "Workload", value_name = "WORKLOAD:TEST")]
     pub(crate) workload: Option<String>,
     /// Parameter and its values, such as queue_depth=1..256*2 (repeatable, once per axis)
-    #[arg(long, value_name = "NAME=VALUES")]
+    #[arg(long, help_heading = "Workload", value_name = "NAME=VALUES")]
     pub(crate) axis: Vec<String>,
     /// Report the queue depth that reaches this share of the maximum, such as "90%" [default axis: queue_depth, 1 to
     /// 256]
-    #[arg(long, value_name = "SHARE", value_parser = target)]
+    #[arg(long, help_heading = "Analysis", value_name = "SHARE", value_parser = target)]
     pub(crate) target: Option<Ratio>,
     /// Override a model value for all points, such as drive.flash.read="60 µs" (repeatable)
-    #[arg(long, value_name = "PARAMETER=VALUE")]
+    #[arg(long, help_heading = "Model", value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
     /// CSV file for the points [default: sweep-HASH.csv in the results folder; HASH depends only on the sweep]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "Output", value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Also write an HTML page with the curves to this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "Output", value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Simulate the test of each point and its repeats completely, instead of stopping when the figures have converged
     #[arg(long)]
     pub(crate) full: bool,
     /// Print the points and the answer as JSON instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     /// Number of points to run in parallel [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = jobs)]
+    #[arg(long, help_heading = "Analysis", value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,

@@ -1,69 +1,95 @@
-//! The arguments for a trace that `lanemark bench` replays.
+//! The arguments for a recorded trace instead of a workload.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use clap::Args as ClapArgs;
-use lanemark_sim::replay::Speed;
+use lanemark_lab::input;
+use lanemark_sim::replay::{OUTSTANDING_MAX, Pace, Speed};
+use lanemark_study::Library;
+use lanemark_study::library::LibraryKind;
 use lanemark_trace::{BlkparseAction, Format};
 
 use crate::failure::Failure;
 
-/// A recorded trace instead of a workload.
+/// Endings of workload files.
+const WORKLOADS: [&str; 3] = ["toml", "fio", "icf"];
+/// Number of outstanding requests of a replay as fast as possible.
+const QUEUE_DEPTH: u32 = 32;
+
 #[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Trace")]
 pub(crate) struct TraceArgs {
-    /// Replay this recorded trace instead of a workload
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["workload", "duration", "repeats"])]
-    pub(crate) trace: Option<PathBuf>,
     /// Trace format: msr, blkparse, iolog, mqsim, disksim or csv [default: detected from the first lines]
-    #[arg(long, value_name = "FORMAT", requires = "trace")]
+    #[arg(long, value_name = "FORMAT")]
     pub(crate) trace_format: Option<Format>,
     /// Replay speed relative to the recording, such as "2x" or "0.5x" [default: 1x]
-    #[arg(long, value_name = "FACTOR", requires = "trace")]
+    #[arg(long, value_name = "FACTOR")]
     pub(crate) speed: Option<Speed>,
     /// Submit the next request when a request completes, regardless of the recorded times
-    #[arg(long, requires = "trace", conflicts_with = "speed")]
+    #[arg(long, conflicts_with = "speed")]
     pub(crate) as_fast_as_possible: bool,
-    /// Maximum number of outstanding requests [default: 128]
-    #[arg(long, value_name = "N", requires = "trace")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=32_768))]
-    pub(crate) outstanding: Option<u32>,
-    /// Replay only this device or file, named as in the trace [default: all, as one device]
-    #[arg(long, value_name = "NAME", requires = "trace")]
-    pub(crate) trace_device: Option<String>,
-    /// blkparse event to replay: Q, G, I, D or C [default: Q, queued]
-    #[arg(long, value_name = "LETTER", requires = "trace")]
-    pub(crate) action: Option<BlkparseAction>,
+    /// Number of outstanding requests with --as-fast-as-possible [default: 32]
+    #[arg(long, value_name = "N", requires = "as_fast_as_possible")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(OUTSTANDING_MAX)))]
+    pub(crate) queue_depth: Option<u32>,
+    /// Replay only this device or file, named as in the trace (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Vec<String>,
     /// Replay only the first N requests
-    #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
-    /// Wrap requests beyond --size: take each offset modulo that size
-    #[arg(long, requires = "trace")]
+    /// Wrap requests beyond the end of the drive, or beyond --size: take each offset modulo that size
+    #[arg(long)]
     pub(crate) wrap: bool,
+    /// blkparse event to replay: Q, G, I, D or C [default: Q, queued]
+    #[arg(long, value_name = "LETTER")]
+    pub(crate) action: Option<BlkparseAction>,
 }
 
 impl TraceArgs {
-    /// Rejects options for a trace if there is no trace. The parser accepts them if a workload is given: clap does not
-    /// require an option (`--trace`) that conflicts with a given option.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
-        if self.trace.is_some() {
-            return Ok(());
+    /// Returns the pace of the replay.
+    pub(crate) fn pace(&self) -> Pace {
+        if self.as_fast_as_possible {
+            Pace::AsFastAsPossible { queue_depth: self.queue_depth.unwrap_or(QUEUE_DEPTH) }
+        } else {
+            Pace::Recorded(self.speed.unwrap_or(Speed::RECORDED))
         }
-        let given = [
+    }
+
+    /// Rejects the options for a trace if there is no trace; `own` are further options, each with its presence.
+    pub(crate) fn refuse_without_trace(&self, own: &[(&str, bool)]) -> Result<(), Failure> {
+        let all = [
             ("--trace-format", self.trace_format.is_some()),
             ("--speed", self.speed.is_some()),
             ("--as-fast-as-possible", self.as_fast_as_possible),
-            ("--outstanding", self.outstanding.is_some()),
-            ("--trace-device", self.trace_device.is_some()),
+            ("--device", !self.device.is_empty()),
             ("--action", self.action.is_some()),
             ("--limit", self.limit.is_some()),
             ("--wrap", self.wrap),
         ];
-        match given.into_iter().find(|(_, is_given)| *is_given) {
+        match all.iter().chain(own).find(|(_, is_given)| *is_given) {
             None => Ok(()),
-            Some((option, _)) => {
-                Err(Failure::input(format!("{option} applies only together with --trace"))
-                    .hint("add --trace FILE, or remove the option"))
-            }
+            Some((option, _)) => Err(Failure::input(format!("{option} applies only to a trace"))
+                .hint("name a trace file instead of a workload, or remove the option")),
         }
     }
+}
+
+/// Rejects options of workloads, each with its presence, because a trace states these values.
+pub(crate) fn refuse_with_trace(options: &[(&str, bool)]) -> Result<(), Failure> {
+    match options.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::input(format!("{option} does not apply to a trace"))
+            .hint("remove the option, or name a workload")),
+    }
+}
+
+/// Returns the trace that the name of a workload denotes: an existing file or pipe that is neither an entry of the
+/// library nor a workload by its ending.
+pub(crate) fn trace_file<'n>(library: &Library, name: &'n str) -> Option<&'n Path> {
+    let path = Path::new(name);
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let is_workload = ending.is_some_and(|ending| WORKLOADS.contains(&ending))
+        || library.names(LibraryKind::Workload).iter().any(|known| known == name);
+    (!is_workload && (input::is_piped(path) || path.is_file())).then_some(path)
 }

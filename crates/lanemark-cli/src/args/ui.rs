@@ -13,7 +13,7 @@ Example:
   lanemark ui --port 8080 --no-open")]
 pub(crate) struct UiArgs {
     /// TCP port; 0 selects a free port
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, help_heading = "Model", value_name = "N", default_value_t = 0)]
     pub(crate) port: u16,
     /// Print the address without opening a browser
     #[arg(long)]

@@ -5,12 +5,11 @@ use clap::Parser;
 use super::*;
 use crate::args::{Args, Command};
 
-/// Returns the file that `lanemark drive new` writes with these options, or the error.
+/// Returns the file that `lanemark drive` writes with these options, or the error.
 fn made(options: &[&str]) -> Result<String, String> {
-    let words = ["lanemark", "drive", "new", "Box 9"].iter().chain(options);
+    let words = ["lanemark", "drive", "Box 9"].iter().chain(options);
     let Command::Drive(args) = Args::try_parse_from(words).unwrap().command else { panic!() };
-    let DriveCommand::New(args) = args.command else { panic!() };
-    text(&args).map_err(|failure| failure.to_string())
+    text(&args.name, &args.ratings).map_err(|failure| failure.to_string())
 }
 
 #[test]

@@ -25,20 +25,16 @@ struct MatchedDrive<'d> {
     library_other_capacity: Vec<String>,
 }
 
-/// Returns the file that the arguments name instead of a sysfs tree: the file of `--lspci`, or a regular file or a
-/// pipe.
+/// Returns the file that the arguments name instead of a sysfs tree: a regular file or a pipe.
 pub(super) fn file(args: &InspectArgs) -> Option<&Path> {
-    if let Some(file) = &args.lspci {
-        return Some(file);
-    }
     let path = Path::new(args.target.as_deref()?);
     (input::is_piped(path) || path.is_file()).then_some(path)
 }
 
 /// Returns the failure for a text that is neither a list of drives nor lspci's output.
-pub(super) fn refused(args: &InspectArgs, error: InspectError) -> Failure {
+pub(super) fn refused(error: InspectError) -> Failure {
     match error {
-        InspectError::Lspci { file, problem: LspciProblem::NotLspci } if args.lspci.is_none() => {
+        InspectError::Lspci { file, problem: LspciProblem::NotLspci } => {
             let message = format!("{}: no known text about drives or their paths", file.display());
             let folder = "to see the path to the disk that holds a file, name the file's folder";
             Failure::input(message).hint(format!("{}; {folder}", drives::HINT))
@@ -136,7 +132,7 @@ fn block(matched_drive: &MatchedDrive<'_>) -> String {
                 "  library: without a model, no drive can be found; `lsblk -J -O` prints models".to_owned()
             }
             ([], []) => {
-                "  library: no drive of this model; to create one from its ratings, use `lanemark drive new`"
+                "  library: no drive of this model; to create one from its ratings, use `lanemark drive`"
                     .to_owned()
             }
             ([], others) => {

@@ -4,14 +4,13 @@ use lanemark_report::{DriveValue, EntryTest, drive_text, platform_text, workload
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
 use lanemark_study::library::{LibraryKind, open_file};
-use lanemark_study::rated::{self, ExplainedDrive};
-use lanemark_study::{Library, Location, StudyError, ValueRecord, catalogue, workload};
+use lanemark_study::{Library, Location, StudyError, ValueRecord, workload};
 use serde::Serialize;
 
 use super::value::{ValueJson, shown_value};
-use super::{KINDS, ListedDrive, PlatformEntry, media};
+use super::{KINDS, PlatformEntry};
 use crate::failure::Failure;
-use crate::output;
+use crate::{drive, output};
 
 #[derive(Serialize)]
 struct EntryJson<T> {
@@ -21,13 +20,6 @@ struct EntryJson<T> {
     entry: T,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     values: Vec<ValueJson>,
-}
-
-#[derive(Serialize)]
-struct DriveJson {
-    name: String,
-    #[serde(flatten)]
-    listed: ListedDrive,
 }
 
 #[derive(Serialize)]
@@ -43,7 +35,7 @@ pub(super) fn show(
     json: bool,
 ) -> Result<(), Failure> {
     match kind_of(library, name, kinds)? {
-        LibraryKind::Drive => show_drive(library, name, json),
+        LibraryKind::Drive => drive::show(library, name, json),
         LibraryKind::Platform => show_platform(library, name, json),
         LibraryKind::Host => show_host(library, name, json),
         _ => show_workload(library, name, json),
@@ -87,27 +79,6 @@ fn print<T: Serialize>(
 ) -> Result<(), Failure> {
     let values = values.iter().map(ValueJson::from_record).collect();
     output::print_json(&EntryJson { kind, id: id.to_owned(), entry, values })
-}
-
-fn show_drive(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
-    let ExplainedDrive { name, values, .. } = rated::explain(library, id)?;
-    let entry = catalogue::drive(library, id)?;
-    if json {
-        return print(
-            "drive",
-            id,
-            DriveJson { name, listed: ListedDrive::from_entry(&entry) },
-            &values,
-        );
-    }
-    let year = entry.year.map_or(String::new(), |year| format!(", {year}"));
-    let head = format!("{name}: {}, {}, {}{year}", media(&entry), entry.plug, entry.capacity);
-    let values: Vec<DriveValue> = values.iter().map(shown_value).collect();
-    let mut text = drive_text(&head, &values, &output::style());
-    if !id.ends_with(".toml") {
-        text += &format!("\n`lanemark drive show {id}` compares the model with its ratings.\n");
-    }
-    output::print(&text)
 }
 
 fn show_platform(library: &Library, id: &str, json: bool) -> Result<(), Failure> {

@@ -1,26 +1,18 @@
-//! `lanemark results`: lists saved results, newest first.
+//! The list of saved results, newest first.
 
 use lanemark_lab::default_folder;
 use lanemark_lab::results::{self, ListedResult};
 use lanemark_schema::text::shown;
 
-use crate::args::ResultsArgs;
+use crate::args::ReportArgs;
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::output;
 
-pub(crate) fn run(args: &ResultsArgs) -> Result<CommandOutcome, Failure> {
-    let folder = args.folder.clone().map_or_else(default_folder::of_results, Ok)?;
+pub(super) fn run(args: &ReportArgs) -> Result<CommandOutcome, Failure> {
+    let folder = default_folder::of_results()?;
     // The first result creates the default folder.
-    let mut all = if args.folder.is_none() && !folder.exists() {
-        Vec::new()
-    } else {
-        results::list(&folder).map_err(|error| {
-            let variable = default_folder::VARIABLE;
-            Failure::from(error)
-                .hint(format!("use a folder that was named with --out or {variable}"))
-        })?
-    };
+    let mut all = if folder.exists() { results::list(&folder)? } else { Vec::new() };
     let words = args.search.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();
     all.retain(|listed| {
