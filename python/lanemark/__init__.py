@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _lanemark
-from ._ask import Study, bench, fit, inspect, load_results, simulate, whatif
+from ._ask import Study, bench, compare, fit, inspect, load_results, simulate
 from ._model import Library, System, Test, Workload, library
 from ._result import Answer, FittedDrive, Inspection, Result, StudyResult, WhatIf, results_folder
 from ._simulator import Completion, Simulator
@@ -54,13 +54,13 @@ __all__ = [
     "WhatIf",
     "Workload",
     "bench",
+    "compare",
     "fit",
     "inspect",
     "library",
     "load_results",
     "results_folder",
     "simulate",
-    "whatif",
 ]
 
 

@@ -213,12 +213,10 @@ def inspect(target: str | os.PathLike[str] | None = None, *, sysfs: str | os.Pat
 
 
 @coerced
-def whatif(
-    source: str | os.PathLike[str],
+def compare(
+    first: str | os.PathLike[str],
+    second: str | None = None,
     *,
-    port: str | None = None,
-    platform: str | None = None,
-    drive: str | None = None,
     queue_depth: int | None = None,
     set: dict[str, Setting] | None = None,
     model: str | None = None,
@@ -233,18 +231,18 @@ def whatif(
     library: Library | None = None,
     on_progress: Progress | None = None,
 ) -> WhatIf:
-    """Predict the performance of the same work with a different port, platform, drive or queue depth.
+    """Compare the same work on two systems: which is faster, by how much, and how sure that is.
 
     Args:
-        source: The current system, ``"drive@platform:port"``, or a saved result.
-        port: The port of the other system.
-        platform: The platform of the other system.
-        drive: The drive of the other system.
-        queue_depth: The queue depth of all tests on the other system, 1 to 65536.
-        set: Model values of the other system.
+        first: The first system, ``"drive@platform:port"``, or a saved result.
+        second: The second system. It takes each part that it does not name from the first: ``":port"``,
+            ``"@platform:port"`` or ``"drive"``. Default: the first system after the changes of ``queue_depth`` and
+            ``set``.
+        queue_depth: The queue depth of all tests on the second system, 1 to 65536.
+        set: Model values of the second system.
         model: The system that represents the drive of a measured result.
-        fit: The file that contains the output of ``lanemark fit --json`` for the drive's model.
-        workload: The tests. Default: the tests of the result, or ``data-sheet`` if ``source`` is a system.
+        fit: The file that contains the output of ``lanemark drive --from … --json`` for the drive's model.
+        workload: The tests. Default: the tests of the result, or ``data-sheet`` if ``first`` is a system.
         interval: Whether to add the 80% interval of each prediction.
         full: Whether to simulate each test and its repeats completely.
         size: The part of the target that each test uses, such as ``"256 MiB"``.
@@ -257,11 +255,9 @@ def whatif(
     Raises:
         InputError: If an argument is invalid, or if the arguments are inconsistent. Raised before anything runs.
     """
-    options: _lanemark.WhatIfOptions = {
+    options: _lanemark.CompareOptions = {
         "model": model,
-        "port": port,
-        "platform": platform,
-        "drive": drive,
+        "second": second,
         "queue_depth": queue_depth,
         "set": settings(set),
         "fit": fit,
@@ -272,7 +268,7 @@ def whatif(
         "duration": one_of("duration", duration, "seconds", None),
         "seed": seeded(seed),
     }
-    return WhatIf(_lanemark.what_if(os.fspath(source), options, inner(library), threads, on_progress))
+    return WhatIf(_lanemark.compare(os.fspath(first), options, inner(library), threads, on_progress))
 
 
 @coerced

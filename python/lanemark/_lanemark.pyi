@@ -12,11 +12,9 @@ class Extras(TypedDict):
     interval: bool
     full: bool
 
-class WhatIfOptions(TypedDict):
+class CompareOptions(TypedDict):
     model: str | None
-    port: str | None
-    platform: str | None
-    drive: str | None
+    second: str | None
     queue_depth: int | None
     set: list[str]
     fit: Path | None
@@ -164,8 +162,8 @@ class Fit:
     def file(self, name: str) -> str: ...
 
 def inspect(target: str | None, sysfs: Path) -> Answer: ...
-def what_if(
-    source: str, options: WhatIfOptions, library: Library, threads: int | None, on_progress: Progress | None = None
+def compare(
+    first: str, options: CompareOptions, library: Library, threads: int | None, on_progress: Progress | None = None
 ) -> Answer: ...
 def fit(
     runs: list[tuple[str, Run]],

@@ -199,8 +199,8 @@ def test_files_and_questions(path: Any, value: Any) -> None:
     refused_or_done(lambda: lanemark.Study(path))
     refused_or_done(lambda: lanemark.Library(path))
     refused_or_done(lambda: lanemark.inspect(path, sysfs=value))
-    refused_or_done(lambda: lanemark.whatif(path, port=value))
-    refused_or_done(lambda: lanemark.whatif(SYSTEM, queue_depth=value, workload="quick:nothing"))
+    refused_or_done(lambda: lanemark.compare(path, value))
+    refused_or_done(lambda: lanemark.compare(SYSTEM, queue_depth=value, workload="quick:nothing"))
     refused_or_done(lambda: lanemark.fit(value, path))
 
 

@@ -55,7 +55,7 @@ def test_a_systems_path_is_drawn() -> None:
         (["sim", SYSTEM, "quick", "--fault", "fire"], lambda: lanemark.simulate(SYSTEM, "quick", faults=["fire"])),
         (["study", "studies/none.toml"], lambda: lanemark.Study("studies/none.toml")),
         (["report", "none.json", "--html", "/tmp/never.html"], lambda: lanemark.load_results("none.json")),
-        (["whatif", SYSTEM], lambda: lanemark.whatif(SYSTEM)),
+        (["compare", SYSTEM], lambda: lanemark.compare(SYSTEM)),
         (["inspect", "nothing0"], lambda: lanemark.inspect("nothing0")),
         (["fit", "none.json", "--platform", "p"], lambda: lanemark.fit([], "p")),
         (["sweep", SYSTEM, "--workload", "quick"], lambda: _sweep("quick", {"queue_depth": [1]})),

@@ -59,9 +59,9 @@ def test_texts_are_the_commands(tmp_path: Path) -> None:
 
 
 def test_a_what_if_is_the_commands() -> None:
-    arguments = ["whatif", SYSTEM, "--set", "platform.port.m2.pcie.lanes=1", "--workload", TEST, "--duration", "10ms"]
+    arguments = ["compare", SYSTEM, "--set", "platform.port.m2.pcie.lanes=1", "--workload", TEST, "--duration", "10ms"]
     theirs = json.loads(command(*arguments, "--json").stdout)
-    ours = lanemark.whatif(SYSTEM, set={"platform.port.m2.pcie.lanes": 1}, workload=TEST, duration="10 ms")
+    ours = lanemark.compare(SYSTEM, set={"platform.port.m2.pcie.lanes": 1}, workload=TEST, duration="10 ms")
     assert ours.to_dict() == theirs
     assert ours.to_text() == command(*arguments).stdout
 

@@ -27,10 +27,10 @@ def whole() -> lanemark.Result:
     "call",
     [
         lambda _: lanemark.simulate(SYSTEM, TEST, duration=LONG, full=True),
-        lambda _: lanemark.whatif(SYSTEM, set={"drive.flash.read": "90 us"}, workload=TEST, duration=LONG, full=True),
+        lambda _: lanemark.compare(SYSTEM, set={"drive.flash.read": "90 us"}, workload=TEST, duration=LONG, full=True),
         lambda run: lanemark.fit(run, "workstation-z170:m2"),
     ],
-    ids=["simulate", "whatif", "fit"],
+    ids=["simulate", "compare", "fit"],
 )
 def test_ctrl_c_stops_a_call_at_once(call: Callable[[lanemark.Result], object]) -> None:
     run = whole()

@@ -2,6 +2,7 @@
 //! its examples.
 
 mod bench;
+mod compare;
 mod completions;
 mod drive;
 mod fio_command;
@@ -13,7 +14,6 @@ mod plan;
 mod report;
 mod run;
 mod save;
-mod saved;
 mod scale;
 mod serve;
 mod sim;
@@ -24,9 +24,9 @@ mod trace;
 mod trial;
 mod ui;
 mod verify;
-mod whatif;
 
 pub(crate) use bench::BenchArgs;
+pub(crate) use compare::CompareArgs;
 pub(crate) use completions::{CompletionsArgs, CompletionsCommand};
 pub(crate) use drive::{DriveArgs, Media, Protocol, RatingArgs};
 pub(crate) use fio_command::FioCommandArgs;
@@ -38,7 +38,6 @@ pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanComma
 pub(crate) use report::ReportArgs;
 pub(crate) use run::{RunArgs, SeriesArgs};
 pub(crate) use save::{NameArgs, SaveArgs};
-pub(crate) use saved::CompareArgs;
 pub(crate) use scale::{MemoryArgs, SeedArgs, WorkloadScaleArgs};
 pub(crate) use serve::{ServeArgs, ServeCommand, StartArg};
 pub(crate) use sim::SimArgs;
@@ -48,7 +47,6 @@ pub(crate) use trace::{TraceArgs, refuse_with_trace, trace_file};
 pub(crate) use trial::{FileSystem, TrialArgs};
 pub(crate) use ui::UiArgs;
 pub(crate) use verify::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
-pub(crate) use whatif::WhatIfArgs;
 
 use clap::{Parser, Subcommand};
 
@@ -71,11 +69,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Simulate a workload or trace on a modelled system
     Sim(Box<SimArgs>),
-    /// Compare two results test by test
-    Compare(CompareArgs),
-    /// Predict the same work on a different path
-    #[command(name = "whatif")]
-    WhatIf(WhatIfArgs),
+    /// Compare two systems or results: which is faster, how sure
+    Compare(Box<CompareArgs>),
     /// Simulate one test over ranges of parameters
     Sweep(SweepArgs),
     /// Compare modelled systems with published figures

@@ -1,25 +1,177 @@
-//! `lanemark compare`: compares two results test by test.
+//! `lanemark compare`: two results test by test, two systems under the same work, or a measurement and its prediction.
 
-use lanemark_lab::results;
+use lanemark_lab::interval::DrawnSystem;
+use lanemark_lab::whatif::{WhatIfQuestion, is_result};
+use lanemark_lab::{Lab, LabRun, RunLength, assemble, results};
 use lanemark_report::{compare_runs, compare_table, database_compare_text};
+use lanemark_schema::result::{RunResult, Target};
+use lanemark_study::Library;
 
 use crate::args::CompareArgs;
 use crate::failure::{CommandOutcome, Failure};
-use crate::output;
+use crate::formats::with;
+use crate::progress::LabProgressLine;
+use crate::{library, output, provenance, stop};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<CommandOutcome, Failure> {
-    let a = results::load_run(&args.a)?;
-    let b = results::load_run(&args.b)?;
-    let a = (args.a.as_str(), &a);
-    let b = (args.b.as_str(), &b);
+    let mut library = library::open(&args.run.library)?;
+    let [from, to] =
+        [args.systems.first(), args.systems.get(1)].map(|name| name.map(String::as_str));
+    let from = from.unwrap_or_default();
+    let kinds = (is_result(&library, from), to.is_some_and(|to| is_result(&library, to)));
+    match (kinds, to) {
+        ((true, true), Some(to)) => {
+            refuse_simulation_options(args)?;
+            let a = results::load_run(from)?;
+            let b = results::load_run(to)?;
+            show_results(args, (from, &a), (to, &b))
+        }
+        ((true, false), Some(to)) if args.model.is_none() && to.contains('@') => {
+            let measured = results::load_run(from)?;
+            if !matches!(measured.target, Target::Measured(_)) {
+                return what_if(args, &mut library, from, Some(to));
+            }
+            let Some(predicted) = predict(args, &mut library, &measured, to)? else {
+                return Ok(CommandOutcome::Interrupted);
+            };
+            show_results(args, (from, &measured), (to, &predicted))
+        }
+        ((false, true), Some(to)) => {
+            let measured = results::load_run(to)?;
+            let Some(predicted) = predict(args, &mut library, &measured, from)? else {
+                return Ok(CommandOutcome::Interrupted);
+            };
+            show_results(args, (from, &predicted), (to, &measured))
+        }
+        (_, to) => what_if(args, &mut library, from, to),
+    }
+}
+
+/// Rejects options of simulations for two results.
+fn refuse_simulation_options(args: &CompareArgs) -> Result<(), Failure> {
+    let options = [
+        ("--model", args.model.is_some()),
+        ("--host", args.host.host.is_some()),
+        ("--queue-depth", args.queue_depth.is_some()),
+        ("--set", !args.set.is_empty()),
+        ("--fit", args.fit.is_some()),
+        ("--workload", args.workload.is_some()),
+        ("--explain", args.explain),
+        ("--full", args.full),
+    ];
+    match options.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::input(format!("{option} does not apply to two results"))
+            .hint("name a system instead of a result, or remove the option")),
+    }
+}
+
+fn show_results(
+    args: &CompareArgs,
+    a: (&str, &RunResult),
+    b: (&str, &RunResult),
+) -> Result<CommandOutcome, Failure> {
     if args.json {
         output::print_json(&compare_runs(a, b))?;
+        return Ok(CommandOutcome::Done);
+    }
+    let style = output::style();
+    let text = match database_compare_text(a.1, b.1, &style) {
+        Some(text) => text,
+        None => compare_table(a, b, args.detail, &style),
+    };
+    output::print(&text)?;
+    Ok(CommandOutcome::Done)
+}
+
+fn lab(args: &CompareArgs) -> Lab {
+    Lab {
+        cancel: stop::on_signal().into(),
+        length: RunLength::from_full(args.full),
+        memory: args.memory.memory,
+        ..Lab::default()
+    }
+}
+
+/// Predicts the tests of a measured run on the system `named`; returns `None` if the run is cancelled.
+fn predict(
+    args: &CompareArgs,
+    library: &mut Library,
+    measured: &RunResult,
+    named: &str,
+) -> Result<Option<RunResult>, Failure> {
+    let options = [
+        ("--queue-depth", args.queue_depth.is_some()),
+        ("--fit", args.fit.is_some()),
+        ("--workload", args.workload.is_some()),
+        ("--explain", args.explain),
+    ];
+    if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
+        let message = format!("{option} does not apply to a measurement and its prediction");
+        return Err(Failure::input(message).hint(
+            "add --model DRIVE@PLATFORM:PORT to predict another system from the measurement",
+        ));
+    }
+    args.host.add_to(library)?;
+    let name = args.host.of_system(named)?;
+    let settings = lanemark_lab::settings(&args.set)?;
+    let system = assemble(library, &name, &settings)?;
+    let mut workload = measured.workload.clone();
+    workload.take_pages();
+    workload.repeats = 1;
+    let lab = lab(args);
+    let mut line =
+        LabProgressLine::new(lab.samples(&LabRun { system: &system, workload: &workload }));
+    let provenance = provenance::own_provenance(args.run.seed);
+    let watch = &mut |event: lanemark_lab::Event<'_>| line.draw(&event);
+    let mut result = lab.run(&system, &workload, &provenance, watch)?;
+    if !args.no_interval && result.complete {
+        let subject = DrawnSystem { library, name: &name, settings: &settings, ranges: &[] };
+        lab.add_intervals(&subject, &mut result, watch)?;
+    }
+    Ok(result.complete.then_some(result))
+}
+
+/// Runs the same work on two systems.
+fn what_if(
+    args: &CompareArgs,
+    library: &mut Library,
+    from: &str,
+    to: Option<&str>,
+) -> Result<CommandOutcome, Failure> {
+    args.host.add_to(library)?;
+    // For a measured result, `--model` states the system.
+    let hosted = |system: &str| args.host.of_system(system);
+    let from = if is_result(library, from) { from.to_owned() } else { hosted(from)? };
+    let model = args.model.as_deref().map(hosted).transpose()?;
+    let to = to.map(hosted).transpose()?;
+    let question = WhatIfQuestion {
+        from: &from,
+        model: model.as_deref(),
+        to: to.as_deref(),
+        queue_depth: args.queue_depth,
+        set: &args.set,
+        fit: args.fit.as_deref(),
+        workload: args.workload.as_deref(),
+        intervals: !args.no_interval,
+        scale: args.run.scale.scale(),
+        seed: args.run.seed,
+    };
+    let line = std::cell::RefCell::new(None);
+    let begun = &mut |simulations| drop(line.replace(Some(LabProgressLine::new(simulations))));
+    let outcome = lab(args).answer_what_if(library, &question, begun, &mut |event| {
+        line.borrow_mut().iter_mut().for_each(|line| line.draw(&event));
+    });
+    drop(line);
+    let Some(whatif) = outcome? else { return Ok(CommandOutcome::Interrupted) };
+    if args.json {
+        output::print_json(&whatif)?;
     } else {
         let style = output::style();
-        let text = match database_compare_text(a.1, b.1, &style) {
-            Some(text) => text,
-            None => compare_table(a, b, args.detail, &style),
-        };
+        let mut text = lanemark_report::whatif_text(&whatif, &style);
+        if args.explain {
+            text = with(text, &lanemark_report::whatif_evidence(&whatif, &style));
+        }
         output::print(&text)?;
     }
     Ok(CommandOutcome::Done)

@@ -48,7 +48,6 @@ mod trial;
 mod ui;
 mod verify;
 mod warden;
-mod whatif;
 
 use std::ffi::OsString;
 
@@ -120,7 +119,6 @@ fn run(args: &Args) -> Result<CommandOutcome, Failure> {
         Command::Verify(args) => verify::run(args),
         Command::Sim(args) => sim::run(args),
         Command::Compare(args) => compare::run(args),
-        Command::WhatIf(args) => whatif::run(args),
         Command::Sweep(args) => sweep::run(args),
         Command::Study(args) => study::run(args),
         Command::Drive(args) => drive::run(args),

@@ -70,11 +70,9 @@ pub(crate) fn inspect(
 /// The options of a what-if, with the parameter names of the package's function.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct WhatIfOptions {
+pub(crate) struct CompareOptions {
     model: Option<String>,
-    port: Option<String>,
-    platform: Option<String>,
-    drive: Option<String>,
+    second: Option<String>,
     queue_depth: Option<u32>,
     set: Vec<String>,
     fit: Option<PathBuf>,
@@ -86,13 +84,13 @@ pub(crate) struct WhatIfOptions {
     seed: u64,
 }
 
-/// Compares the same work on the current system and on the changed system.
+/// Compares the same work on two systems.
 #[pyfunction]
-#[pyo3(signature = (source, options, library, threads, on_progress=None))]
-pub(crate) fn what_if(
+#[pyo3(signature = (first, options, library, threads, on_progress=None))]
+pub(crate) fn compare(
     py: Python<'_>,
-    source: &str,
-    options: WhatIfOptions,
+    first: &str,
+    options: CompareOptions,
     library: &Bound<'_, Library>,
     threads: Option<usize>,
     on_progress: Option<Py<PyAny>>,
@@ -113,11 +111,9 @@ pub(crate) fn what_if(
     let reporter = &progress;
     let run = move || {
         let question = WhatIfQuestion {
-            from: source,
+            from: first,
             model: options.model.as_deref(),
-            port: options.port.as_deref(),
-            platform: options.platform.as_deref(),
-            drive: options.drive.as_deref(),
+            to: options.second.as_deref(),
             queue_depth: options.queue_depth,
             set: &options.set,
             fit: options.fit.as_deref(),

@@ -36,7 +36,7 @@ mod _lanemark {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::ask::{Answer, Fit, bench, fit, inspect, what_if};
+    use super::ask::{Answer, Fit, bench, compare, fit, inspect};
     #[pymodule_export]
     use super::library::Library;
     #[pymodule_export]

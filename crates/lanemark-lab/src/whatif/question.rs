@@ -4,6 +4,7 @@ use std::path::Path;
 
 use lanemark_schema::result::{FittedDrive, ParameterOverride, RunResult, Target, WhatIf};
 use lanemark_schema::units::Duration;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, Location, System, UncertainValue};
 
@@ -25,12 +26,8 @@ pub struct WhatIfQuestion<'a> {
     pub from: &'a str,
     /// The model that represents the drive of a measured result.
     pub model: Option<&'a str>,
-    /// The other port.
-    pub port: Option<&'a str>,
-    /// The other platform.
-    pub platform: Option<&'a str>,
-    /// The other drive.
-    pub drive: Option<&'a str>,
+    /// The other system; each part that it does not name is the current system's: `:port`, `@platform:port`, `drive`.
+    pub to: Option<&'a str>,
     /// The other queue depth, for all tests.
     pub queue_depth: Option<u32>,
     /// Model values of the other system, each `parameter=value`.
@@ -132,7 +129,7 @@ impl Lab {
         begun(samples(&present) + samples(&other));
         let measured = from.measured().map(|run| (args.from, run));
         let subjects = args.intervals.then_some(subjects);
-        let changed = changed_values(args, &from.system, &present.system, &set)?;
+        let changed = changed_values(args, &from.system, &named, &present.system, &set)?;
         let job = WhatIfJob { present, other, subjects, measured, changed, seed: args.seed };
         self.what_if(&job, watch)
     }
@@ -190,13 +187,7 @@ struct CurrentSystem {
 impl CurrentSystem {
     fn read(args: &WhatIfQuestion<'_>) -> Result<Self, LabError> {
         let named = args.from;
-        let is_file = || {
-            let is_file_found =
-                || results::find_result_file(Path::new(named)).is_ok_and(|path| path.is_file());
-            !named.contains('@') && is_file_found()
-        };
-        let is_result = named.ends_with(".json") || named.contains(".json#") || is_file();
-        if !is_result && !input::is_piped(Path::new(named)) {
+        if !names_result(named) {
             return Ok(Self { system: named.to_owned(), run: None });
         }
         let run = results::load_run(named)?;
@@ -205,12 +196,12 @@ impl CurrentSystem {
             (Target::Simulated(target), None) => target.system.clone(),
             (Target::Database(_), None) => {
                 return Err(LabError::input(format!("{named} is a run on a real database")).hint(
-                    "use `lanemark oltp workload` to convert it to a workload for simulated systems",
+                    "use `lanemark report FILE --out workload.toml` to convert it to a workload for simulated systems",
                 ));
             }
             (Target::Measured(_), None) => {
                 return Err(LabError::input(format!("{named} was measured on a real drive"))
-                    .hint("name the model that represents it, --model DRIVE@PLATFORM:PORT; `lanemark fit` \
+                    .hint("name the model that represents it, --model DRIVE@PLATFORM:PORT; `lanemark drive --from` \
                      creates such a model"));
             }
         };
@@ -226,19 +217,21 @@ impl CurrentSystem {
 fn changed_values(
     args: &WhatIfQuestion<'_>,
     present: &str,
+    other: &str,
     system: &System,
     set: &[(ParameterOverride, Location)],
 ) -> Result<Vec<String>, LabError> {
-    let parts = SystemName::parse(present)?;
-    let port = present.rsplit_once(':').map_or("", |(_, port)| port);
-    let named = [
-        ("drive", args.drive, parts.drive.as_str()),
-        ("platform", args.platform, parts.platform.as_str()),
-        ("port", args.port, port),
+    let now = SystemParts::split(present)?;
+    let new = SystemParts::split(other)?;
+    let parts = [
+        ("drive", new.drive, now.drive),
+        ("platform", new.platform, now.platform),
+        ("port", new.port, now.port),
     ];
-    let named = named.into_iter().filter_map(|(what, new, old)| {
-        new.filter(|new| *new != old).map(|new| format!("{what} {new} instead of {old}"))
-    });
+    let named = parts
+        .into_iter()
+        .filter(|(_, new, old)| new != old)
+        .map(|(part, new, old)| format!("{part} {new} instead of {old}"));
     let depth = args.queue_depth.map(|depth| format!("queue depth {depth} for all tests"));
     let set = set.iter().map(|(setting, _)| {
         let ParameterOverride { parameter, value, .. } = setting;
@@ -255,30 +248,81 @@ fn drive_of(system: &str) -> Option<&str> {
     system.split_once('@').map(|(drive, _)| drive)
 }
 
-/// Returns the name of the system with the changes of the command line, and the values that are set.
+/// Returns whether `named` is a result instead of a system: a file, or the name of a saved result.
+fn names_result(named: &str) -> bool {
+    let is_file_found =
+        || results::find_result_file(Path::new(named)).is_ok_and(|path| path.is_file());
+    named.ends_with(".json")
+        || named.contains(".json#")
+        || (!named.contains('@') && !named.starts_with(':') && is_file_found())
+        || input::is_piped(Path::new(named))
+}
+
+/// Returns whether `named` is a result instead of a system, a part of a system or a drive of `library`.
+pub fn is_result(library: &Library, named: &str) -> bool {
+    let is_drive = || {
+        named.ends_with(".toml")
+            || library.names(LibraryKind::Drive).iter().any(|drive| drive == named)
+    };
+    names_result(named) && !is_drive()
+}
+
+/// The parts of a system's name.
+struct SystemParts<'a> {
+    /// The kind of volume with its colon, or nothing.
+    volume: &'a str,
+    drive: &'a str,
+    /// The platform, with the name of another host if there is one.
+    platform: &'a str,
+    /// All ports and further drives.
+    port: &'a str,
+}
+
+impl<'a> SystemParts<'a> {
+    fn split(name: &'a str) -> Result<Self, LabError> {
+        SystemName::parse(name)?;
+        let (before, behind) = name.split_once('@').unwrap_or((name, ""));
+        let colon = before.rfind(':').map_or(0, |colon| colon + 1);
+        let (platform, port) = behind.split_once(':').unwrap_or((behind, ""));
+        Ok(Self { volume: &before[..colon], drive: &before[colon..], platform, port })
+    }
+}
+
+/// Returns the name of the other system, and the values that are set.
 fn other_system(
     args: &WhatIfQuestion<'_>,
     present: &str,
 ) -> Result<(String, Vec<(ParameterOverride, Location)>), LabError> {
-    let parts = SystemName::parse(present)?;
-    let drive = args.drive.map_or_else(|| parts.drive.clone(), str::to_owned);
-    let platform = args.platform.map_or_else(|| parts.platform.clone(), str::to_owned);
-    let port = match (args.port, args.platform) {
-        (Some(port), _) => port.to_owned(),
-        (None, None) => present.rsplit_once(':').map_or(String::new(), |(_, port)| port.to_owned()),
-        (None, Some(_)) => {
-            return Err(LabError::input("--platform: the port is missing")
-                .hint("add --port; `lanemark library NAME` lists the ports"));
-        }
-    };
     let set = settings(args.set)?;
-    let unchanged =
-        args.drive.is_none() && args.platform.is_none() && args.port.is_none() && set.is_empty();
-    if unchanged && args.queue_depth.is_none() {
-        return Err(LabError::input("there is no other system to compare with")
-            .hint("use --port, --platform, --drive, --queue-depth or --set"));
-    }
-    Ok((format!("{drive}@{platform}:{port}"), set))
+    let now = SystemParts::split(present)?;
+    let SystemParts { volume, drive, platform, port } = now;
+    let name = match args.to {
+        None if set.is_empty() && args.queue_depth.is_none() => {
+            return Err(LabError::input("there is no other system to compare with").hint(
+                "name a second system, :PORT, @PLATFORM:PORT or DRIVE, or use --queue-depth or --set",
+            ));
+        }
+        None => present.to_owned(),
+        Some(to) => match (to.strip_prefix(':'), to.strip_prefix('@')) {
+            (Some(port), _) => format!("{volume}{drive}@{platform}:{port}"),
+            (None, Some(place)) if place.contains(':') => format!("{volume}{drive}@{place}"),
+            (None, Some(platform)) => {
+                return Err(LabError::input(format!("@{platform}: the port is missing")).hint(
+                    format!(
+                        "write @{platform}:PORT; `lanemark inspect {platform}` lists the ports"
+                    ),
+                ));
+            }
+            (None, None) => match to.split_once('@') {
+                None => format!("{volume}{to}@{platform}:{port}"),
+                Some((drive, rest)) if rest.starts_with(':') => {
+                    format!("{volume}{drive}@{platform}{rest}")
+                }
+                Some(_) => to.to_owned(),
+            },
+        },
+    };
+    Ok((name, set))
 }
 
 #[cfg(test)]
@@ -327,9 +371,7 @@ mod tests {
         WhatIfQuestion {
             from: "a@b:c",
             model: None,
-            port: None,
-            platform: None,
-            drive: None,
+            to: None,
             queue_depth: None,
             set,
             fit: None,
@@ -350,16 +392,18 @@ mod tests {
         };
         let plain = question_with(&[]);
         for (args, name) in [
-            (WhatIfQuestion { drive: Some("x"), ..plain }, "x@b:c"),
-            (WhatIfQuestion { port: Some("x"), ..plain }, "a@b:x"),
-            (WhatIfQuestion { platform: Some("x"), port: Some("y"), ..plain }, "a@x:y"),
+            (WhatIfQuestion { to: Some("x"), ..plain }, "x@b:c"),
+            (WhatIfQuestion { to: Some(":x"), ..plain }, "a@b:x"),
+            (WhatIfQuestion { to: Some("@x:y"), ..plain }, "a@x:y"),
+            (WhatIfQuestion { to: Some("x@:y"), ..plain }, "x@b:y"),
+            (WhatIfQuestion { to: Some("x@y:z"), ..plain }, "x@y:z"),
             (WhatIfQuestion { queue_depth: Some(2), ..plain }, "a@b:c"),
         ] {
             assert_eq!(named(&args), Ok((name.to_owned(), 0)));
         }
         assert_eq!(named(&question_with(&set)), Ok(("a@b:c".to_owned(), 1)));
         assert!(named(&plain).unwrap_err().contains("no other system"));
-        let half = named(&WhatIfQuestion { platform: Some("x"), ..plain }).unwrap_err();
+        let half = named(&WhatIfQuestion { to: Some("@x"), ..plain }).unwrap_err();
         assert!(half.contains("the port is missing"), "{half}");
     }
 }

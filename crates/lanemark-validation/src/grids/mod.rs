@@ -108,12 +108,11 @@ fn judge_drive(
     let files = fit_drive(library, &truth, &here, seed, options, folder.path(), to)?;
     let fit_time = begun.elapsed();
     let (platform, port) = &truth.sides[1].platform_port;
+    let to_system = format!("@{platform}:{port}");
     let question = WhatIfQuestion {
         from: &files.measured,
         model: Some(&files.model),
-        port: Some(port),
-        platform: Some(platform),
-        drive: None,
+        to: Some(&to_system),
         queue_depth: None,
         set: &[],
         fit: Some(Path::new(&files.fit)),

@@ -1,0 +1,67 @@
+//! The arguments of `lanemark compare`.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use lanemark_schema::workload::bound::QUEUE_DEPTH;
+
+use super::systems::with_systems;
+use super::{HostOption, MemoryArgs, SeedArgs};
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = with_systems("\
+The second system takes each part that it does not name from the first:
+  :PORT                            the same drive in another port
+  @PLATFORM:PORT                   the same drive in another platform
+  DRIVE                            another drive in the same port
+  DRIVE@:PORT                      another drive in another port
+
+Examples:
+  lanemark compare before.json after.json
+  lanemark compare samsung-850-pro-1tb@workstation-z170:sata samsung-950-pro-512gb@workstation-z170:m2
+  lanemark compare samsung-980-pro-1tb@workstation-x570:m2 :m2-2
+  lanemark compare measured.json --model ./my-drive.toml@workstation-x570:m2 :m2-2"))]
+pub(crate) struct CompareArgs {
+    /// Systems or results; a result is a saved one or another program's, and FILE#SYSTEM selects one system of a study.
+    /// One system is compared with itself after the changes of --queue-depth and --set
+    #[arg(required = true, num_args = 1..=2, value_name = "SYSTEM|RESULT")]
+    pub(crate) systems: Vec<String>,
+    /// Model of the system that a measured result describes, DRIVE@PLATFORM:PORT; without it, the measurement is
+    /// compared with the prediction for the other system
+    #[arg(long, value_name = "SYSTEM", help_heading = "Model")]
+    pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) host: HostOption,
+    /// Queue depth of all tests on the second system
+    #[arg(long, help_heading = "Workload", value_name = "N", value_parser = clap::value_parser!(u32).range(QUEUE_DEPTH.range()))]
+    pub(crate) queue_depth: Option<u32>,
+    /// Override a model value of the second system, such as platform.link.dmi.pcie.lanes=1 (repeatable)
+    #[arg(long, help_heading = "Model", value_name = "PARAMETER=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Output of `lanemark drive --from … --json` with the drive's model; the intervals include the ranges of the fit
+    #[arg(long, help_heading = "Model", value_name = "FILE")]
+    pub(crate) fit: Option<PathBuf>,
+    /// Tests to run [default: the tests of the result; without a result, data-sheet]
+    #[arg(long, help_heading = "Workload", value_name = "WORKLOAD[:TEST]")]
+    pub(crate) workload: Option<String>,
+    /// Skip the 80% intervals, which require additional short simulations with varied values
+    #[arg(long, help_heading = "Analysis")]
+    pub(crate) no_interval: bool,
+    /// Also state the evidence: how measured figures are applied to the other system, and which value contributes most
+    /// to the width of the intervals
+    #[arg(long, help_heading = "Analysis")]
+    pub(crate) explain: bool,
+    /// Of two results, also compare latency percentiles, and describe both targets
+    #[arg(long, help_heading = "Output")]
+    pub(crate) detail: bool,
+    /// Print JSON instead of text
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Simulate each test and its repeats completely, instead of stopping when the figures have converged
+    #[arg(long)]
+    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
+    pub(crate) run: SeedArgs,
+}
