@@ -164,7 +164,7 @@ fn lanemark(case: &Case, medium: &Path, folder: &Path, requests: u64) -> Command
     );
     std::fs::write(&workload, definition).expect("a file");
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(["bench", text(medium), "--workload", text(&workload), "--json", "--out"]);
+    command.args(["bench", text(medium), text(&workload), "--json", "--out"]);
     command.arg(folder.join("result.json"));
     if case.queue_depth == 1 {
         command.args(["--engine", "sync"]);

@@ -62,7 +62,7 @@ fn measure(goal: &Goal, folder: &Path) -> Taken {
     for argument in goal.command.split_whitespace() {
         command.arg(argument.replacen("studies", studies, 1));
     }
-    if !goal.command.starts_with("sweep") && !goal.command.starts_with("whatif") {
+    if !goal.command.starts_with("sweep") && !goal.command.starts_with("compare") {
         command.arg("--no-save");
     }
     let output = folder.join("output");

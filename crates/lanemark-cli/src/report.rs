@@ -37,7 +37,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<CommandOutcome, Failure> {
     match out {
         Some((out, form)) => {
             form.write(args, &set, out)?;
-            print_answer(&set)?;
+            match form {
+                OutForm::Saved => output::print(&table(&set)?)?,
+                _ => print_answer(&set)?,
+            }
             tell!("wrote {}", out.display());
         }
         None => output::print(&text(args, &set)?)?,

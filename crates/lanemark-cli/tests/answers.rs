@@ -28,7 +28,7 @@ fn folder() -> TempDir {
         lanemark!(folder.path(), &[&["sim", system][..], &more].concat()).stdout();
     }
     for sample in ["fio-3.33-plus.json", "msr.csv"] {
-        lanemark!(folder.path(), &["samples", "copy", sample]).stdout();
+        lanemark!(folder.path(), &["library", sample, "--copy"]).stdout();
     }
     folder
 }
@@ -117,7 +117,7 @@ fn tasks() -> Vec<Task> {
         question: "a drive from its box",
         commands: vec![
             [
-                &["drive", "new", "Maker Model 1TB"][..],
+                &["drive", "Maker Model 1TB"][..],
                 &words("--protocol nvme --generation 3 --lanes 4 --year 2019"),
                 &["--capacity", "1000 GB", "--read", "3400 MB/s", "--write", "3000 MB/s"],
             ]
@@ -167,8 +167,8 @@ fn every_task_takes_two_commands_and_its_answer_is_the_first_line() {
 #[test]
 fn other_commands_answer_first_too() {
     let folder = folder();
-    let platform = ["path", "workstation-z170"];
-    let import = ["import", "fio-3.33-plus.json"];
+    let platform = ["inspect", "workstation-z170"];
+    let import = ["report", "fio-3.33-plus.json"];
     let bench = [
         "bench",
         ".",
@@ -183,7 +183,7 @@ fn other_commands_answer_first_too() {
         "--explain",
     ];
     let named = [&bench[..10], &["--name", "My drive"]].concat();
-    let fit = ["fit", "one.json", "--platform", "workstation-z170:sata"];
+    let fit = ["drive", "fitted", "--from", "one.json", "--platform", "workstation-z170:sata"];
     for (arguments, parts) in [
         (
             &["sim", SATA, TEST, "--duration", "20ms", "--no-interval"][..],
@@ -195,10 +195,10 @@ fn other_commands_answer_first_too() {
         (&named, &["My drive reads ", " IOPS (", " MB/s)"]),
         (&fit, &["The fitted model of ", " tests within ", "%"]),
         (
-            &["drive", "show", "samsung-850-pro-1tb"],
+            &["library", "samsung-850-pro-1tb"],
             &["Samsung SSD 850 PRO 1TB: ", " stated", " assumed"],
         ),
-        (&["plot", "one.json", "--out", "one.svg"], &["Samsung SSD 850 PRO 1TB", " MB/s"]),
+        (&["report", "one.json", "--out", "one.svg"], &["Samsung SSD 850 PRO 1TB", " MB/s"]),
         (&["study", "sata-vs-nvme-datasheets", "--no-interval"], &["950 PRO", "850 PRO", " MB/s"]),
     ] {
         let printed = lanemark!(folder.path(), arguments).stdout();
@@ -214,7 +214,7 @@ fn other_commands_answer_first_too() {
 fn evidence_is_printed_on_request_only() {
     let folder = folder();
     let sim = ["sim", SATA, "quick", "--duration", "10ms"];
-    let whatif = ["whatif", SATA, "--port", "sata-2", "--workload", TEST, "--duration", "10ms"];
+    let whatif = ["compare", SATA, ":sata-2", "--workload", TEST, "--duration", "10ms"];
     for (arguments, option, evidence) in [
         (&sim[..], "--explain", &[" are sourced, ", "The intervals cover 80% of the systems"][..]),
         (&whatif, "--explain", &["The intervals cover 80% of the systems"]),
@@ -275,7 +275,7 @@ fn figures_are_printed_as_json_and_read_back() {
     assert!(rates.len() == 2 && rates[1] > rates[0], "{rates:?}");
     let impossible = [&sweep[..6], &["--axis", "port=m2,sata"]].concat();
     assert!(json(&impossible)["points"][1]["error"].as_str().is_some());
-    let drive = json(&["drive", "show", "samsung-850-pro-1tb"]);
+    let drive = json(&["library", "samsung-850-pro-1tb"]);
     assert_eq!(drive["schema_version"], 1);
     let values = drive["values"].as_array().unwrap();
     assert!(
@@ -285,7 +285,6 @@ fn figures_are_printed_as_json_and_read_back() {
     );
     let new = [
         "drive",
-        "new",
         "X",
         "--protocol",
         "sata",
@@ -322,7 +321,7 @@ fn the_page_of_a_study_begins_with_the_answer_of_the_command() {
 #[test]
 fn a_study_whose_claims_fail_withholds_its_written_answer() {
     let folder = folder();
-    lanemark!(folder.path(), &["samples", "copy", "sata-vs-nvme-datasheets.toml"]).stdout();
+    lanemark!(folder.path(), &["library", "sata-vs-nvme-datasheets.toml", "--copy"]).stdout();
     let path = folder.path().join("sata-vs-nvme-datasheets.toml");
     let text = fs::read_to_string(&path).unwrap();
     let study = ["study", "./sata-vs-nvme-datasheets.toml", "--no-interval"];

@@ -12,12 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use lanemark_testbed::documents::{self, EmptyFolder, QuotedCommand, commands};
 use lanemark_testbed::project;
 
-/// Pages with commands for a cluster, a page with a table of commands without arguments, and the tour, which
-/// `tests/readme.rs` runs.
-const RUN_ELSEWHERE: [&str; 3] = ["python.md", "sweeps.md", "tour.md"];
-/// Commands that need a client, a browser, a custom kernel, or root and a network. `tests/serve`, `tests/exact`,
-/// `tests/ui_study.rs` and `tests/oltp_live.rs` run them.
-const NEED_MORE: [&str; 6] = ["serve", "serve-control", "trial", "ui", "exact", "oltp live"];
+/// Pages with commands for a cluster, and a page with a table of commands without arguments.
+const RUN_ELSEWHERE: [&str; 2] = ["python.md", "sweeps.md"];
+/// Commands that need a client, a browser or root. `tests/serve`, `tests/trial`, `tests/ui_study.rs` and
+/// `tests/oltp_live.rs` run them.
+const NEED_MORE: [&str; 3] = ["serve", "trial", "ui"];
 
 /// Returns all pages of the book, by their paths below docs/.
 fn pages() -> BTreeSet<String> {

@@ -95,7 +95,7 @@ fn a_saved_result_is_drawn() {
     let saved = "crates/lanemark-cli/tests/saved/simulated.json";
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
-    lanemark!(&["report", saved, "--html", page.to_str().unwrap()]).stdout();
+    lanemark!(&["report", saved, "--out", page.to_str().unwrap()]).stdout();
     let html = std::fs::read_to_string(page).unwrap();
     assert!(html.contains(
         "SATA 6 Gb/s, 100% busy: a link twice as fast would change the throughput by +100%"

@@ -158,17 +158,17 @@ fn a_path_is_shown_with_its_ceilings_and_drawn() {
     let drawing = svg.to_str().unwrap();
     let system = "crucial-c300-256gb@intel-x58:card-in-ich-x1";
     let text =
-        lanemark!(&["path", system, "iometer-2mb-4k-qd3:2mb-sequential-read", "--svg", drawing])
+        lanemark!(&["inspect", system, "--workload", "iometer-2mb-4k-qd3:2mb-sequential-read", "--svg", drawing])
             .stdout();
     assert!(text.contains("The bottleneck is Marvell, PCIe 1.0 x1"), "{text}");
     assert!(text.contains("ICH10") && text.contains("port card-in-x16"), "{text}");
     assert!(fs::read_to_string(&svg).unwrap().starts_with("<svg"));
-    lanemark!(&["path", system, "--svg", drawing]).stdout();
-    let message = lanemark!(&["path", system, "crystaldiskmark-5"]).fails_with(2);
+    lanemark!(&["inspect", system, "--svg", drawing]).stdout();
+    let message = lanemark!(&["inspect", system, "--workload", "crystaldiskmark-5"]).fails_with(2);
     assert!(message.contains("has several tests") && message.contains("seq-read"), "{message}");
     let notes = folder.path().join("notes.svg");
     fs::write(&notes, "<svg>mine</svg>").unwrap();
-    lanemark!(&["path", system, "--svg", notes.to_str().unwrap()]).fails_with(3);
+    lanemark!(&["inspect", system, "--svg", notes.to_str().unwrap()]).fails_with(3);
 }
 
 #[test]
@@ -266,9 +266,9 @@ fn measuring_makes_a_file_and_removes_it_and_keeps_the_result() {
     let table = lanemark!(&["compare", name, name]).stdout();
     assert!(table.contains("SEQ1M Q8T1 read") && table.contains("1.00"), "{table}");
     let page = folder.path().join("page.html");
-    lanemark!(&["report", name, "--html", page.to_str().unwrap()]).stdout();
+    lanemark!(&["report", name, "--out", page.to_str().unwrap()]).stdout();
     assert!(fs::read_to_string(&page).unwrap().contains("SEQ1M Q8T1 read"));
-    lanemark!(&["report", name, "--html", page.to_str().unwrap()]).stdout();
+    lanemark!(&["report", name, "--out", page.to_str().unwrap()]).stdout();
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn a_file_of_the_users_is_refused_and_stays_unchanged() {
     let result = folder.path().join("run.json");
     let result = result.to_str().unwrap();
     lanemark!(&["sim", NVME, "crystaldiskmark-5:4k-read", "--out", result]).stdout();
-    lanemark!(&["report", result, "--html", notes.to_str().unwrap()]).fails_with(3);
+    lanemark!(&["report", result, "--out", notes.to_str().unwrap()]).fails_with(3);
     assert_eq!(fs::read_to_string(&notes).unwrap(), "<!DOCTYPE html>my notes on Lanemark");
     assert_eq!(fs::read_to_string(&file).unwrap(), "three years of work");
     assert_eq!(fs::read_to_string(&json).unwrap(), "{}");
@@ -429,7 +429,7 @@ fn a_day_of_random_writes_approaches_the_steady_state() {
         assert!(drawn.contains(text), "{text}");
     }
     // The page from the saved result is identical, and the saved result is unchanged.
-    lanemark!(&["report", &out, "--html", &page]).stdout();
+    lanemark!(&["report", &out, "--out", &page]).stdout();
     assert_eq!(fs::read_to_string(&page).unwrap(), drawn);
 }
 

@@ -89,7 +89,7 @@ fn run(folder: &Path, words: &[&str]) -> Output {
         {
             std::thread::sleep(Duration::from_millis(10));
         }
-        let _ = lanemark!(folder, &["serve-control", "control", "stop"]).start().wait_with_output();
+        let _ = lanemark!(folder, &["serve", "stop", "control"]).start().wait_with_output();
     }
     child.wait_with_output().unwrap()
 }

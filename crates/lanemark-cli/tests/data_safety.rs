@@ -219,9 +219,9 @@ fn no_command_panics_without_a_stderr() {
     let folder = WorkFolder::new();
     folder.result();
     for arguments in [
-        &["report", "result.json", "--html", "p.html"][..],
-        &["export", "result.json", "--output-format", "json", "--split", "parts"],
-        &["path", NVME, "--svg", "p.svg"],
+        &["report", "result.json", "--out", "p.html"][..],
+        &["report", "result.json", "--out", "parts/"],
+        &["inspect", NVME, "--svg", "p.svg"],
         &["sweep", NVME, "--workload", TEST, "--axis", "queue_depth=1,2", "--out", "s.csv"],
         &["sim", "nonsense", TEST],
     ] {
@@ -249,20 +249,20 @@ fn a_special_file_is_refused_at_once() {
     for arguments in [
         &["compare", "pipe.json", "pipe.json"][..],
         &["compare", "zero.json", "zero.json"],
-        &["report", "pipe.csv", "--html", "p.html"],
-        &["import", "pipe.json"],
-        &["import", "zero.json"],
+        &["report", "pipe.csv", "--out", "p.html"],
+        &["report", "pipe.json"],
+        &["report", "zero.json"],
         &["sim", NVME, "pipe.fio"],
         &["sim", NVME, "zero.fio"],
         &["sim", NVME, "pipe.icf"],
         &["sweep", "pipe.toml"],
         &["sweep", NVME, "--workload", TEST, "--axis", "queue_depth=1", "--out", "pipe.csv"],
-        &["whatif", NVME, "--queue-depth", "2", "--fit", "pipe.json"],
-        &["oltp", "compare", "pipe.json", "zero.json"],
+        &["compare", NVME, "--queue-depth", "2", "--fit", "pipe.json"],
+        &["compare", "pipe.json", "zero.json"],
         &["verify", "check", "fit.json", "--journal", "pipe"],
         &["bench", "pipe", "--size", "1MiB"],
         &["bench", "pipe", "--size", "1MiB", "--overwrite", "pipe"],
-        &["bench", "pipe", "--workload", "random-write-24h"],
+        &["bench", "pipe", "random-write-24h"],
     ] {
         let (stdout, message) = folder.ends(arguments, 2);
         assert!(
@@ -322,7 +322,7 @@ fn results_that_cannot_be_are_damaged() {
         let mut bad = good.clone();
         change(&mut bad);
         folder.write("bad.json", &bad.to_string());
-        folder.ends(&["report", "bad.json", "--html", "p.html"], 2).1
+        folder.ends(&["report", "bad.json", "--out", "p.html"], 2).1
     };
     for (pointer, value, folder) in [
         ("/tests/0/samples/0/path/hops/0/utilisation", Value::from(-7.0), "utilisation"),
@@ -356,11 +356,11 @@ fn results_that_cannot_be_are_damaged() {
     let row: Vec<&str> = rows.lines().nth(1).unwrap().split(',').collect();
     for (from, to) in [(row[5], "-7"), (row[5], "inf"), (row[6], "NaN")] {
         folder.write("bad.csv", &rows.replace(from, to));
-        let (_, message) = folder.ends(&["report", "bad.csv", "--html", "p.html"], 2);
+        let (_, message) = folder.ends(&["report", "bad.csv", "--out", "p.html"], 2);
         assert!(message.contains("bad.csv"), "{message}");
     }
     // The unchanged result is drawn.
-    folder.ends(&["report", "result.json", "--html", "p.html"], 0);
+    folder.ends(&["report", "result.json", "--out", "p.html"], 0);
 }
 
 #[test]
@@ -405,7 +405,7 @@ fn names_do_nothing_to_a_terminal_or_a_table() {
         assert!(!text.replace("\r\n", "").contains('\r'), "{text:?}");
     };
     for format in ["table", "crystaldiskmark", "csv", "fio-json", "json"] {
-        let (stdout, message) = folder.ends(&["export", "evil.json", "--output-format", format], 0);
+        let (stdout, message) = folder.ends(&["report", "evil.json", "--format", format], 0);
         printed(&stdout);
         printed(&message);
         if format == "json" {
@@ -462,15 +462,15 @@ fn an_oltp_run_describes_itself() {
     let run = ["oltp", "run", "--duration", "300 ms", "--ramp", "0 s", "--out", "o.json"];
     folder.ends(&run, 0);
     for arguments in [
-        &["report", "o.json", "--html", "p.html"][..],
+        &["report", "o.json", "--out", "p.html"][..],
         &["compare", "o.json", "o.json"],
         &["plan", "fleet", "--present", "o.json", "--other", "B=2"],
     ] {
         folder.ends(arguments, 0);
     }
     folder.result();
-    let (_, message) = folder.ends(&["oltp", "compare", "o.json", "result.json"], 2);
-    assert!(message.contains("result.json is not a result of an OLTP run"), "{message}");
+    let (_, message) = folder.ends(&["report", "result.json", "--out", "w.toml"], 2);
+    assert!(message.contains("only a run on a database becomes a workload"), "{message}");
     // Another result may replace it.
     folder.ends(&["sim", NVME, TEST, "--out", "o.json"], 0);
 }
@@ -481,17 +481,17 @@ fn whatif_reports_errors_before_it_simulates() {
     let long = ["--workload", "crystaldiskmark-8", "--duration", "1000 s"];
     folder.write("fit.json", "{}");
     for (change, part) in [
-        (&["--port", "no-such-port"][..], "no-such-port"),
+        (&[":no-such-port"][..], "no-such-port"),
         (&["--drive", "no-such-drive"], "no-such-drive"),
         (&["--set", "drive.flash.no_such=1"], "no_such"),
         (&["--queue-depth", "2", "--fit", "fit.json"], "fit.json"),
         (
-            &["--drive", "samsung-850-pro-1tb", "--port", "sata", "--size", "600GB"],
+            &["samsung-850-pro-1tb@:sata", "--size", "600GB"],
             "but the capacity is",
         ),
     ] {
         let began = Instant::now();
-        let (_, message) = folder.ends(&[&["whatif", NVME][..], change, &long].concat(), 2);
+        let (_, message) = folder.ends(&[&["compare", NVME][..], change, &long].concat(), 2);
         assert!(message.contains(part), "{message}");
         assert!(began.elapsed() < Duration::from_secs(3), "{change:?}: {:?}", began.elapsed());
     }
@@ -509,7 +509,7 @@ fn a_warning_is_reported_once_with_its_tests() {
     let warning = |test: &str| serde_json::json!({"kind": "punted", "test": test, "workers": 3});
     run["warnings"] = ["4K", "8K", "16K"].map(warning).to_vec().into();
     folder.write("warnings.json", &run.to_string());
-    let (printed, _) = folder.ends(&["export", "warnings.json", "--output-format", "table"], 0);
+    let (printed, _) = folder.ends(&["report", "warnings.json", "--format", "table"], 0);
     assert_eq!(warnings(&printed), 1, "{printed}");
     let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(printed.contains("likewise in 8K, 16K"), "{printed}");
@@ -517,6 +517,6 @@ fn a_warning_is_reported_once_with_its_tests() {
     assert!(printed.contains("are the same result"), "{printed}");
     assert_eq!(warnings(&printed), 1, "{printed}");
     let (_, message) =
-        folder.ends(&["report", "warnings.json", "warnings.json", "--html", "p.html"], 0);
+        folder.ends(&["report", "warnings.json", "warnings.json", "--out", "p.html"], 0);
     assert!(message.contains("given twice"), "{message}");
 }

@@ -10,7 +10,6 @@ fn text(bytes: &[u8]) -> String {
 
 const BOX: [&str; 16] = [
     "drive",
-    "new",
     "Maker Model 1TB",
     "--protocol",
     "nvme",
@@ -42,7 +41,7 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
     // The evidence is in the file, and is printed on request.
     let file = fs::read_to_string(folder.path().join("maker-model-1tb.toml")).unwrap();
     let printed = text(
-        &lanemark!(folder.path(), &["drive", "show", "./maker-model-1tb.toml"]).output().stdout,
+        &lanemark!(folder.path(), &["library", "./maker-model-1tb.toml"]).output().stdout,
     );
     let explained = [&BOX[..], &["--explain", "--out", "again.toml"]].concat();
     let explained = text(&lanemark!(folder.path(), &explained).output().stdout);
@@ -93,7 +92,7 @@ fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
         let printed = text(&made.stdout);
         let explained = format!("{name}.toml");
         let explained =
-            text(&lanemark!(folder.path(), &["drive", "show", &explained]).output().stdout);
+            text(&lanemark!(folder.path(), &["library", &explained]).output().stdout);
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let met =
             printed.lines().map(words).find(|line| line.starts_with("sequential writes 3,000"));
@@ -109,7 +108,7 @@ fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
 #[test]
 fn all_missing_ratings_are_reported_at_once_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    let made = lanemark!(folder.path(), &["drive", "new", "x", "--protocol", "nvme"]).output();
+    let made = lanemark!(folder.path(), &["drive", "x", "--protocol", "nvme"]).output();
     assert_eq!(made.status.code(), Some(2));
     let message = text(&made.stderr);
     for part in ["--capacity", "--generation", "--lanes"] {
@@ -117,7 +116,6 @@ fn all_missing_ratings_are_reported_at_once_and_nothing_is_written() {
     }
     let fast = [
         "drive",
-        "new",
         "x",
         "--protocol=sata",
         "--rate=6 Gb/s",
@@ -157,9 +155,9 @@ fn another_file_is_not_written_over_and_odd_names_are_quoted() {
     odd[2] = "a \"b\" \\ c\n[flash]";
     let made = lanemark!(folder.path(), &[&odd[..], &["--out", "odd.toml"]].concat()).output();
     assert!(made.status.success(), "{}", text(&made.stderr));
-    let output = lanemark!(folder.path(), &["drive", "show", "./odd.toml"]).output();
+    let output = lanemark!(folder.path(), &["library", "./odd.toml"]).output();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let unknown = lanemark!(folder.path(), &["drive", "show", "samsung-990-pro-2t"]).output();
+    let unknown = lanemark!(folder.path(), &["library", "samsung-990-pro-2t"]).output();
     assert_eq!(unknown.status.code(), Some(2));
     assert!(text(&unknown.stderr).contains("samsung-990-pro-2tb"));
 }
@@ -170,7 +168,6 @@ fn a_rating_of_compressible_data_is_reached_only_with_such_data() {
     let folder = tempfile::tempdir().unwrap();
     let words = [
         "drive",
-        "new",
         "A drive",
         "--protocol=sata",
         "--rate=6 Gb/s",
@@ -220,7 +217,7 @@ fn a_box_without_ratings_is_a_usual_drive_of_its_connector() {
         ("ahci.toml", &["--protocol=pcie-ahci", "--generation=2", "--lanes=4"]),
     ];
     for (file, connector) in connectors {
-        let mut words = vec!["drive", "new", "A drive", "--capacity=500 GB", "--out", file];
+        let mut words = vec!["drive", "A drive", "--capacity=500 GB", "--out", file];
         words.extend(connector);
         let output = lanemark!(folder.path(), &words).output();
         assert!(output.status.success(), "{file}: {}", text(&output.stderr));

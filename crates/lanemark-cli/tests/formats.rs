@@ -50,7 +50,7 @@ fn a_job_file_is_measured_and_reported_in_the_format_of_fio() {
     let (folder, job, saved) = sweep();
     let target = folder.path().join("target").display().to_string();
     let arguments =
-        ["bench", &target, "--workload", &job, "--output-format", "fio-json", "--out", &saved];
+        ["bench", &target, &job, "--format", "fio-json", "--out", &saved];
     let (out, err) = lanemark!(&arguments).texts();
     let whole: Value = serde_json::from_str(&out).expect("nothing but JSON on stdout");
     let jobs = whole["jobs"].as_array().unwrap();
@@ -66,12 +66,12 @@ fn a_job_file_is_measured_and_reported_in_the_format_of_fio() {
 fn measurements_of_fio_are_imported_and_exported_again() {
     let (folder, job, saved) = sweep();
     lanemark!(&["sim", NVME, &job, "--out", &saved]).texts();
-    let (out, _) = lanemark!(&["export", &saved, "--output-format", "fio-json"]).texts();
+    let (out, _) = lanemark!(&["report", &saved, "--format", "fio-json"]).texts();
     let printed = folder.path().join("printed.json");
     fs::write(&printed, format!("fio: a message before it\n{out}")).unwrap();
     let printed = printed.display().to_string();
     let again = folder.path().join("again.json").display().to_string();
-    let (table, err) = lanemark!(&["import", &printed, "--out", &again]).texts();
+    let (table, err) = lanemark!(&["report", &printed, "--out", &again]).texts();
     assert!(table.contains("q16") && err.contains("skipped 1 line that is not JSON"), "{err}");
     let (compared, _) = lanemark!(&["compare", &saved, &again]).texts();
     assert!(compared.contains("q32"), "{compared}");
@@ -82,11 +82,11 @@ fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
     let (folder, job, saved) = sweep();
     lanemark!(&["sim", NVME, &job, "--out", &saved]).texts();
     let grid = folder.path().join("grid").display().to_string();
-    lanemark!(&["export", &saved, "--split", &grid]).texts();
+    lanemark!(&["report", &saved, "--out", &format!("{grid}/")]).texts();
     fs::write(folder.path().join("grid/notes.txt"), "no JSON").unwrap();
     fs::create_dir(folder.path().join("grid/below.json")).unwrap();
     let again = folder.path().join("again.json").display().to_string();
-    let (table, _) = lanemark!(&["import", &grid, "--out", &again]).texts();
+    let (table, _) = lanemark!(&["report", &grid, "--out", &again]).texts();
     assert!(["q1", "q4", "q16", "q32"].iter().all(|test| table.contains(test)), "{table}");
     let (compared, _) = lanemark!(&["compare", &saved, &again]).texts();
     assert!(compared.contains("q32"), "{compared}");
@@ -96,27 +96,21 @@ fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
     assert_ne!(far, text);
     let far_file = folder.path().join("far.json").display().to_string();
     fs::write(&far_file, far).unwrap();
-    let err = lanemark!(&["import", &grid, &far_file, "--out", &again]).fails_with(2);
-    assert!(err.contains("one file for several results") && err.contains("hint: use"), "{err}");
-    let results = folder.path().join("results").display().to_string();
-    let (_, err) =
-        lanemark!(&["import", &grid, &far_file, "--out", &results, "--span", "1TiB"]).texts();
-    assert!(
-        err.contains("note: 2 targets, each with its own result: ") && err.contains("/dev/sdz"),
-        "{err}"
-    );
-    assert_eq!(fs::read_dir(&results).unwrap().count(), 2);
+    let err = lanemark!(&["report", &grid, &far_file, "--out", &again]).fails_with(2);
+    assert!(err.contains("expected one run, but these are 2: ") && err.contains("/dev/sdz"), "{err}");
+    let both = lanemark!(&["report", &grid, &far_file, "--span", "1TiB"]).stdout();
+    assert!(both.contains("/dev/sdz"), "{both}");
     // All unreadable files are reported together, and no result is written.
     for name in ["a.json", "b.json"] {
         fs::write(folder.path().join("grid").join(name), "{}").unwrap();
     }
     let none = folder.path().join("none").display().to_string();
-    let err = lanemark!(&["import", &grid, "lost.json", "--out", &none]).fails_with(2);
+    let err = lanemark!(&["report", &grid, "lost.json", "--out", &none]).fails_with(2);
     let reason =
         ["grid/a.json: `fio version` is missing", "grid/b.json: ", "lost.json: can't be read"];
     assert!(reason.iter().all(|reason| err.contains(reason)), "{err}");
     assert!(!Path::new(&none).exists());
-    let err = lanemark!(&["import", &format!("{grid}/below.json")]).fails_with(2);
+    let err = lanemark!(&["report", &format!("{grid}/below.json")]).fails_with(2);
     assert!(err.contains("contains no .json file"), "{err}");
 }
 
@@ -125,7 +119,7 @@ fn one_test_of_a_job_file_goes_by_its_name() {
     let (_folder, job, saved) = sweep();
     let one = format!("{job}:q4");
     let (out, _) =
-        lanemark!(&["sim", NVME, &one, "--out", &saved, "--output-format", "csv"]).texts();
+        lanemark!(&["sim", NVME, &one, "--out", &saved, "--format", "csv"]).texts();
     assert_eq!(out.lines().filter(|line| line.starts_with("q4,")).count(), 1, "{out}");
     let err = lanemark!(&["sim", NVME, &format!("{job}:q5"), "--out", &saved]).fails_with(2);
     assert!(err.contains("there is no test `q5`") && err.contains("hint: one of q1, q4"), "{err}");
@@ -135,7 +129,7 @@ fn one_test_of_a_job_file_goes_by_its_name() {
 fn crystaldiskmark_gets_its_lines() {
     let (_folder, _, saved) = sweep();
     let arguments = ["sim", NVME, "crystaldiskmark-8", "--duration", "10ms", "--repeats", "2"];
-    let more = ["--size", "64MiB", "--out", &saved, "--output-format", "crystaldiskmark"];
+    let more = ["--size", "64MiB", "--out", &saved, "--format", "crystaldiskmark"];
     let (out, _) = lanemark!(&[&arguments[..], &more[..]].concat()).texts();
     assert!(out.contains("[Read]\r\n  SEQ    1MiB (Q=  8, T= 1): "), "{out}");
     assert!(out.contains("[Write]\r\n"), "{out}");
@@ -154,7 +148,7 @@ fn errors_of_a_job_file_are_reported_with_their_line_and_a_hint() {
     );
     let err = lanemark!(&["sim", NVME, "lost.icf"]).fails_with(2);
     assert!(err.contains("lost.icf: can't be read"), "{err}");
-    let err = lanemark!(&["import", &job]).fails_with(2);
+    let err = lanemark!(&["report", &job]).fails_with(2);
     assert!(err.contains("is a workload, not a result") && err.contains("hint:"), "{err}");
 }
 
@@ -174,8 +168,8 @@ fn fio_plot_draws_exported_results() {
     let (folder, job, saved) = sweep();
     lanemark!(&["sim", NVME, &job, "--out", &saved]).texts();
     let split = folder.path().join("split").display().to_string();
-    lanemark!(&["export", &saved, "--split", &split]).texts();
-    let err = lanemark!(&["export", &saved, "--split", &split]).fails_with(3);
+    lanemark!(&["report", &saved, "--out", &format!("{split}/")]).texts();
+    let err = lanemark!(&["report", &saved, "--out", &format!("{split}/")]).fails_with(3);
     assert!(err.contains("q1.json already exists"), "{err}");
     for (kind, name) in [("-l", "bars.png"), ("-L", "depths.png")] {
         let picture = folder.path().join(name);
@@ -206,10 +200,10 @@ fn the_size_of_the_target_may_be_given_to_the_command() {
     let target = target.to_str().unwrap();
     let out = folder.path().join("out.json");
     let out = out.to_str().unwrap();
-    let err = lanemark!(&["bench", target, "--workload", job, "--out", out]).fails_with(2);
+    let err = lanemark!(&["bench", target, job, "--out", out]).fails_with(2);
     assert!(err.contains("--size"), "{err}");
     let sized = ["--size", "8MiB", "--duration", "50ms", "--out", out];
-    lanemark!(&[&["bench", target, "--workload", job], &sized[..]].concat()).texts();
+    lanemark!(&[&["bench", target, job], &sized[..]].concat()).texts();
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     assert_eq!(saved["workload"]["tests"][0]["span_bytes"], 8 << 20);
     // A modelled system has the size of its drive.
@@ -224,9 +218,9 @@ fn options_of_a_trace_are_refused_without_a_replay() {
     let options: [&[&str]; 4] =
         [&["--speed", "2x"], &["--wrap"], &["--limit", "5"], &["--as-fast-as-possible"]];
     for option in options {
-        let plain = ["bench", "./nothing-here.dat", "--workload", "quick"];
+        let plain = ["bench", "./nothing-here.dat", "quick"];
         let err = lanemark!(&[&plain[..], option].concat()).fails_with(2);
-        assert!(err.contains(option[0]) && err.contains("--trace"), "{err}");
+        assert!(err.contains(option[0]) && err.contains("applies only to a trace"), "{err}");
     }
 }
 
@@ -252,7 +246,7 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
         saved["tests"][0]["samples"][0][kind]["latency"]["count"].as_u64().unwrap()
     };
     let (printed, messages) =
-        lanemark!(&["bench", target, "--workload", job, "--out", out]).texts();
+        lanemark!(&["bench", target, job, "--out", out]).texts();
     assert!(messages.contains("the page cache is used"), "{messages}");
     assert!(printed.contains("99% of the flushes (fdatasync) took up to"), "{printed}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();

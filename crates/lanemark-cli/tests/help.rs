@@ -49,7 +49,7 @@ fn completions_know_commands_and_options_and_the_shells_read_them() {
     let folder = tempfile::tempdir().unwrap();
     for (shell, check) in [("bash", &["-n"][..]), ("zsh", &["-n"]), ("fish", &["--no-execute"])] {
         let script = lanemark!(&["completions", shell]).stdout();
-        for word in ["whatif", "no-interval", "crystaldiskmark"] {
+        for word in ["compare", "no-interval", "crystaldiskmark"] {
             assert!(script.contains(word), "{shell}: no {word}");
         }
         let file = folder.path().join(shell);

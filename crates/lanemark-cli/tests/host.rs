@@ -14,7 +14,7 @@ fn a_measured_host_is_a_host_of_a_simulation() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let output =
-        lanemark!(here, &["host", "measure", "--duration", "1500ms", "--out", "h.toml"]).output();
+        lanemark!(here, &["bench", "--duration", "1500ms", "--host-only", "h.toml"]).output();
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{messages}");
     assert!(
@@ -25,7 +25,7 @@ fn a_measured_host_is_a_host_of_a_simulation() {
     assert!(file.contains("range = ["), "{file}");
     // A second measurement replaces the file of the first measurement.
     let again =
-        lanemark!(here, &["host", "measure", "--duration", "1s", "--out", "h.toml"]).output();
+        lanemark!(here, &["bench", "--duration", "1s", "--host-only", "h.toml"]).output();
     assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
     let rate = |host: &str| {
         let test = "crystaldiskmark-8:rnd4k-q32t1-read";
@@ -74,12 +74,12 @@ fn the_host_in_a_result_is_a_host_of_simulations_fits_and_predictions() {
     let slow = mean(&answer(&[&sim[..], &SHORT, &["--host", "r.json"]].concat()));
     assert!(slow > plain + 80e3, "{plain} {slow}");
 
-    let fit = ["fit", "r.json", "--platform", "workstation-z170:m2", "--json"];
+    let fit = ["drive", "fitted", "--from", "r.json", "--platform", "workstation-z170:m2", "--json"];
     let fitted = answer(&fit);
     assert!(fitted["platform"].as_str().unwrap().ends_with(", Slow"), "{fitted}");
     let fitted = answer(&[&fit[..], &["--host", "linux-block"]].concat());
     assert!(fitted["platform"].as_str().unwrap().contains("block device"), "{fitted}");
-    let whatif = ["whatif", "r.json", "--model", SYSTEM, "--port", "pcie-slot", "--no-interval"];
+    let whatif = ["compare", "r.json", "--model", SYSTEM, ":pcie-slot", "--no-interval"];
     let sides = answer(&[&whatif[..], &["--json"]].concat());
     let drive = "samsung-950-pro-512gb";
     assert_eq!(sides["present"], format!("{drive}@workstation-z170,r.json:m2"), "{sides}");
@@ -131,7 +131,7 @@ fn an_interrupted_measurement_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut running = lanemark!(folder.path(), &[])
         .command()
-        .args(["host", "measure", "--duration", "60s", "--out", "h.toml"])
+        .args(["bench", "--duration", "60s", "--host-only", "h.toml"])
         .stderr(Stdio::null())
         .spawn()
         .unwrap();

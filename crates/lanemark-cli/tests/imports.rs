@@ -33,7 +33,7 @@ fn every_view_has_the_percentiles_that_fio_printed() {
     let folder = tempfile::tempdir().unwrap();
     let percentiles = json!({"50.000000": 43_210, "95.000000": 93_696, "99.000000": 140_288, "99.900000": 246_784});
     std::fs::write(folder.path().join("fio.json"), fio(&percentiles)).unwrap();
-    let table = lanemark!(folder.path(), &["import", "fio.json", "--out", "r.json"]).stdout();
+    let table = lanemark!(folder.path(), &["report", "fio.json", "--out", "r.json"]).stdout();
     let row = |direction: &str| {
         let line = table.lines().find(|line| line.starts_with(&format!("mix, {direction}")));
         line.unwrap_or_else(|| panic!("{table}"))
@@ -55,13 +55,13 @@ fn every_view_has_the_percentiles_that_fio_printed() {
     assert_eq!((&listed["95.0000"], &listed["99.9000"]), (&json!(93_696), &json!(246_784)));
     let compared = lanemark!(folder.path(), &["compare", "r.json", "r.json", "--detail"]).stdout();
     assert!(compared.contains("mix, reads") && compared.contains("140"), "{compared}");
-    let exported = lanemark!(folder.path(), &["export", "r.json"]).stdout();
+    let exported = lanemark!(folder.path(), &["report", "r.json", "--format", "fio-json"]).stdout();
     let exported: Value = serde_json::from_str(&exported).unwrap();
     let listed = &exported["jobs"][0]["write"]["clat_ns"]["percentile"];
     assert_eq!(listed["95.000000"], json!(187_392));
     for arguments in [
-        vec!["report", "r.json", "--html", "page.html"],
-        vec!["plot", "r.json", "--chart", "percentiles", "--out", "tails.svg"],
+        vec!["report", "r.json", "--out", "page.html"],
+        vec!["report", "r.json", "--chart", "percentiles", "--out", "tails.svg"],
     ] {
         lanemark!(folder.path(), &arguments).stdout();
     }
@@ -77,17 +77,16 @@ fn unmeasured_values_of_fio_are_a_dash_and_unstated_ones_are_not_used() {
     let folder = tempfile::tempdir().unwrap();
     let bare = fio(&json!(null)).replace("\"job options\"", "\"other\"");
     std::fs::write(folder.path().join("fio.json"), bare).unwrap();
-    let table = lanemark!(folder.path(), &["import", "fio.json", "--out", "r.json"]).stdout();
+    let table = lanemark!(folder.path(), &["report", "fio.json", "--out", "r.json"]).stdout();
     assert!(!table.contains("p99") && table.contains("not stated"), "{table}");
     let whatif = [
-        "whatif",
+        "compare",
         "r.json",
         "--model",
         "samsung-950-pro-512gb@workstation-z170:m2",
-        "--port",
-        "pcie-slot",
+        ":pcie-slot",
     ];
-    let fit = ["fit", "r.json", "--platform", "workstation-z170:m2"];
+    let fit = ["drive", "fitted", "--from", "r.json", "--platform", "workstation-z170:m2"];
     for arguments in [&whatif[..], &fit[..]] {
         let refused = lanemark!(folder.path(), arguments).output();
         let text = String::from_utf8(refused.stderr).unwrap();
@@ -135,24 +134,24 @@ fn results_of_other_programs_are_accepted_like_saved_ones() {
     let folder = tempfile::tempdir().unwrap();
     for (name, test) in FOREIGN {
         let file = foreign(name);
-        let table = lanemark!(folder.path(), &["import", &file, "--out", "saved.json"]).stdout();
+        let table = lanemark!(folder.path(), &["report", &file, "--out", "saved.json"]).stdout();
         assert!(table.lines().any(|line| line.starts_with(test)), "{name}: {table}");
         // The saved result has the same figures as the file itself.
         let compared = lanemark!(folder.path(), &["compare", &file, "saved.json"]).stdout();
         assert!(compared.contains(test) && compared.contains("1.00x"), "{name}: {compared}");
-        lanemark!(folder.path(), &["report", &file, "--html", "page.html"]).stdout();
+        lanemark!(folder.path(), &["report", &file, "--out", "page.html"]).stdout();
         let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
         assert!(page.contains(test), "{name}");
     }
     let text = foreign("crystaldiskmark-8.txt");
     let model = "samsung-950-pro-512gb@workstation-z170:m2";
-    let whatif = ["whatif", &text, "--model", model, "--port", "pcie-slot", "--no-interval"];
+    let whatif = ["compare", &text, "--model", model, ":pcie-slot", "--no-interval"];
     let answer = lanemark!(folder.path(), &whatif).stdout();
     assert!(answer.contains("SEQ1M Q8T1 read") && answer.contains("2,097"), "{answer}");
     // A request for a figure that the text does not state is rejected, and the error names the figure.
     let terse = foreign("fio-terse-3.txt");
     let refused =
-        lanemark!(folder.path(), &["whatif", &terse, "--model", model, "--port", "pcie-slot"])
+        lanemark!(folder.path(), &["compare", &terse, "--model", model, ":pcie-slot"])
             .output();
     let message = String::from_utf8(refused.stderr).unwrap();
     assert!(refused.status.code() == Some(2) && message.contains("--pattern"), "{message}");
@@ -168,7 +167,7 @@ fn a_pipe_and_the_text_of_powershell_are_read() {
     for path in ["wide.txt", "-", "/dev/stdin"] {
         let input = std::fs::File::open(foreign("diskspd.txt")).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-            .args(["import", path, "--no-save"])
+            .args(["report", path])
             .current_dir(folder.path())
             .stdin(input)
             .output()
@@ -185,7 +184,7 @@ fn a_foreign_file_is_never_overwritten_by_a_result() {
     std::fs::write(&file, fio(&json!(null))).unwrap();
     let before = std::fs::read(&file).unwrap();
     let output =
-        lanemark!(folder.path(), &["import", &foreign("fio-3.txt"), "--out", "mine.json"]).output();
+        lanemark!(folder.path(), &["report", &foreign("fio-3.txt"), "--out", "mine.json"]).output();
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(std::fs::read(&file).unwrap(), before);
 }

@@ -135,11 +135,11 @@ fn texts_of_lspci_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("lspci.txt");
     fs::write(&file, "-[0000:00]-+-06.0-[01]----00.0  Maker NVMe SSD X\n").unwrap();
-    let output = inspect(&["--lspci", file.to_str().unwrap()]);
+    let output = inspect(&[file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("Maker NVMe SSD X"), "{}", text(&output.stdout));
     fs::write(&file, "nothing of that kind\n").unwrap();
-    let output = inspect(&["--lspci", file.to_str().unwrap()]);
+    let output = inspect(&[file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
         text(&output.stderr).contains("hint: use the whole output of `sudo lspci -vvv`"),
@@ -165,7 +165,7 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_names_the_expected_input() {
     let drive = "> 01:00.0 Non-Volatile memory controller: Maker X\n> \tLnkCap: Speed 8GT/s, Width x4\n> \tLnkSta: Speed \
                  5GT/s (downgraded), Width x1 (downgraded)\n";
     for name in ["-", "/dev/stdin"] {
-        let output = given(&["inspect", "--lspci", name], drive);
+        let output = given(&["inspect", name], drive);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let printed = text(&output.stdout);
         assert!(
@@ -173,7 +173,7 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_names_the_expected_input() {
             "{printed}"
         );
     }
-    let output = given(&["inspect", "--lspci", "-"], "00:00.0 Host bridge: Maker Device 1234\n");
+    let output = given(&["inspect", "-"], "00:00.0 Host bridge: Maker Device 1234\n");
     assert_eq!(output.status.code(), Some(2));
     let message = text(&output.stderr);
     assert!(
@@ -184,9 +184,9 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_names_the_expected_input() {
     // Other commands that read a named file also recognise the text.
     for (arguments, says) in [
         (["compare", "-", "/dev/stdin"].as_slice(), "- is not a Lanemark result"),
-        (&["report", "/dev/stdin", "--html", "/nowhere/x.html"], "/nowhere"),
-        (&["import", "-"], "-"),
-        (&["whatif", "-", "--queue-depth", "2"], "- is not a Lanemark result"),
+        (&["report", "/dev/stdin", "--out", "/nowhere/x.html"], "/nowhere"),
+        (&["report", "-"], "-"),
+        (&["compare", "-", "--queue-depth", "2"], "- is not a Lanemark result"),
     ] {
         let output = given(arguments, "{}");
         assert_ne!(output.status.code(), Some(0), "{arguments:?}");
@@ -301,7 +301,7 @@ fn a_list_of_another_tool_names_the_librarys_drives() {
         let path = folder.path().join(name);
         std::fs::write(&path, content).unwrap();
         let path = path.to_str().unwrap();
-        for arguments in [vec!["inspect", path], vec!["inspect", "--lspci", path]] {
+        for arguments in [vec!["inspect", path]] {
             let output = run(&arguments);
             let printed = text(&output.stdout);
             assert!(output.status.success(), "{name}: {}", text(&output.stderr));
@@ -318,7 +318,7 @@ fn a_list_of_another_tool_names_the_librarys_drives() {
         assert!(drives[0]["model"].is_string(), "{drives}");
         let refused = run(&["inspect", path, "--svg", "x.svg"]);
         assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
-        let other = run(&["import", path, "--no-save"]);
+        let other = run(&["report", path]);
         assert!(text(&other.stderr).contains("lanemark inspect FILE"), "{}", text(&other.stderr));
     }
 }

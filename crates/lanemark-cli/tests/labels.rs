@@ -64,7 +64,7 @@ fn rows_of_every_built_in_workload_are_distinct_at_every_width() {
         let wanted: BTreeSet<&str> = tests.iter().map(|test| test.name.as_str()).collect();
         for columns in [60, 80, 100] {
             let table =
-                lanemark!(folder.path(), &["export", "run.json", "--output-format", "table"])
+                lanemark!(folder.path(), &["report", "run.json", "--format", "table"])
                     .env("COLUMNS", columns.to_string())
                     .stdout();
             assert!(

@@ -92,21 +92,21 @@ fn an_unknown_name_is_reported_with_similar_names() {
 
 #[test]
 fn a_platform_without_a_drive_has_a_path() {
-    let text = lanemark!(&["path", "workstation-z170"]).stdout();
+    let text = lanemark!(&["inspect", "workstation-z170"]).stdout();
     assert!(text.contains("port m2") && text.contains("packets of"), "{text}");
     let found =
-        json(&["path", "workstation-z170", "--json", "--set", "platform.link.dmi.pcie.lanes=1"]);
+        json(&["inspect", "workstation-z170", "--json", "--set", "platform.link.dmi.pcie.lanes=1"]);
     let dmi = found["links"].as_array().unwrap().iter().find(|link| link["name"] == "DMI 3.0");
     let rate = dmi.unwrap()["rate_bytes_per_second"].as_f64().unwrap();
     assert!((0.9e9..1.0e9).contains(&rate), "{rate}");
-    assert!(lanemark!(&["path", "workstation-z710"]).fails_with(2).contains("workstation-z170"));
+    assert!(lanemark!(&["inspect", "workstation-z710"]).fails_with(2).contains("workstation-z170"));
     assert!(
-        lanemark!(&["path", "workstation-z170", "quick"])
+        lanemark!(&["inspect", "workstation-z170", "--workload", "quick"])
             .fails_with(2)
             .contains("a test requires a drive")
     );
     assert!(
-        lanemark!(&["path", "workstation-z170", "--set", "platform.no=1"])
+        lanemark!(&["inspect", "workstation-z170", "--set", "platform.no=1"])
             .fails_with(2)
             .contains("platform.no")
     );
@@ -117,12 +117,12 @@ fn a_platform_without_a_drive_has_a_path() {
 fn drives_behind_one_uplink_show_their_loss_to_it() {
     let system = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4";
     let narrow = ["--set", "platform.link.dmi.pcie.lanes=1"];
-    let text = lanemark!(&[&["path", system, "--no-interval"], &narrow[..]].concat()).stdout();
+    let text = lanemark!(&[&["inspect", system, "--no-interval"], &narrow[..]].concat()).stdout();
     assert!(
         text.contains("You lose ") && text.contains("to DMI 3.0, which 4 drives share"),
         "{text}"
     );
-    let found = json(&[&["path", system, "--no-interval", "--json"], &narrow[..]].concat());
+    let found = json(&[&["inspect", system, "--no-interval", "--json"], &narrow[..]].concat());
     let loss = &found["limit"]["loss"];
     let share = loss["share"].as_f64().unwrap();
     let with = loss["bytes_per_second"].as_f64().unwrap();
@@ -131,7 +131,7 @@ fn drives_behind_one_uplink_show_their_loss_to_it() {
     // Without the loss, the reported throughput equals the total throughput of the four drives' links.
     assert!((1.9e9..2.4e9).contains(&with), "{with}");
     let alone =
-        lanemark!(&["path", "samsung-850-pro-1tb@workstation-z170:sata", "--no-interval"]).stdout();
+        lanemark!(&["inspect", "samsung-850-pro-1tb@workstation-z170:sata", "--no-interval"]).stdout();
     assert!(!alone.contains("drives share"), "{alone}");
 }
 
@@ -139,7 +139,7 @@ fn drives_behind_one_uplink_show_their_loss_to_it() {
 fn a_path_shows_requests_a_second_of_random_tests_and_explains_like_sim() {
     let system = "samsung-950-pro-512gb@workstation-z170:m2";
     let test = "crystaldiskmark-8:rnd4k-q32t1-read";
-    let text = lanemark!(&["path", system, test, "--no-interval"]).stdout();
+    let text = lanemark!(&["inspect", system, "--workload", test, "--no-interval"]).stdout();
     assert!(text.contains(" IOPS"), "{text}");
     let explained = text.lines().last().unwrap();
     let simulated = lanemark!(&["sim", system, test, "--no-interval", "--no-save"]).stdout();

@@ -62,11 +62,10 @@ fn a_loaded_database_runs_is_consistent_and_is_compared() {
         checked.contains("\nstock      contains exactly the rows that its scale requires"),
         "{checked}"
     );
-    let compared = oltp(here, &["compare", "a.json", "b.json"]).stdout();
+    let compared = lanemark!(here, &["compare", "a.json", "b.json"]).stdout();
     assert!(compared.contains("tpm") && compared.contains("New-Order, mean, ms"), "{compared}");
-    let same = oltp(here, &["compare", "a.json", "a.json", "--nodes", "40"]).stdout();
+    let same = lanemark!(here, &["compare", "a.json", "a.json"]).stdout();
     assert!(same.contains("no difference shown"), "{same}");
-    assert!(same.contains("The runs do not differ in tpm"), "{same}");
     // Saves a run with three times the throughput, on otherwise idle processors.
     for (file, tpm) in [("calm.json", 1e5), ("thrice.json", 3e5)] {
         let run = saved(here, "a.json", |sample| {
@@ -75,11 +74,10 @@ fn a_loaded_database_runs_is_consistent_and_is_compared() {
         });
         std::fs::write(here.join(file), run).unwrap();
     }
-    let many = oltp(here, &["compare", "calm.json", "thrice.json", "--nodes", "40"]).stdout();
-    assert!(many.contains("14 servers with B instead of 40 with A: 26 saved"), "{many}");
-    let none = failure(&oltp(here, &["compare", "a.json", "b.json", "--nodes", "0"]).output());
-    assert_eq!(none.0, Some(2), "{}", none.1);
-    let written = failure(&oltp(here, &["compare", "a.json", "oltp.db"]).output());
+    let fleet = ["plan", "fleet", "--present", "calm.json", "--other", "thrice.json", "--nodes", "40"];
+    let many = lanemark!(here, &fleet).stdout();
+    assert!(many.contains("26 saved"), "{many}");
+    let written = failure(&lanemark!(here, &["compare", "a.json", "oltp.db"]).output());
     assert_eq!(written.0, Some(2), "{}", written.1);
 }
 
@@ -215,7 +213,12 @@ fn a_run_becomes_a_workload_of_the_simulator() {
         });
     }
     std::fs::write(here.join("a.json"), run.to_string()).unwrap();
-    let printed = oltp(here, &["workload", "a.json"]).stdout();
+    let workload = |run: &str| {
+        let _ = std::fs::remove_file(here.join("workload.toml"));
+        lanemark!(here, &["report", run, "--out", "workload.toml"]).stdout();
+        std::fs::read_to_string(here.join("workload.toml")).unwrap()
+    };
+    let printed = workload("a.json");
     assert!(
         printed.contains("[transactions]")
             && printed.contains("reads from the device during the run")
@@ -236,7 +239,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     // A measured device does not require the option, and a run without a known device does not mention it.
     let real = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .current_dir(here)
-        .args(["bench", ".", "--workload", "as-measured.toml"])
+        .args(["bench", ".", "as-measured.toml"])
         .output()
         .unwrap();
     let (code, text) = failure(&real);
@@ -246,7 +249,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     // throttle delayed the requests.
     let elsewhere = |run: &serde_json::Value| {
         std::fs::write(here.join("a.json"), run.to_string()).unwrap();
-        let text = oltp(here, &["workload", "a.json"]).stdout();
+        let text = workload("a.json");
         let line = text.lines().find(|line| line.starts_with("elsewhere")).unwrap().to_owned();
         let number = |from: &str, to: &str| -> f64 {
             let rest = line.split_once(from).unwrap().1;
@@ -272,15 +275,15 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     }
     let (without_locks, _, line) = elsewhere(&run);
     assert!(without_locks <= after && line.contains("µs of locks"), "{after} {line}");
-    let text = oltp(here, &["workload", "a.json"]).stdout();
+    let text = workload("a.json");
     assert!(text.contains("\nlocks        = { value = 0.2000,"), "{text}");
     run["tests"][0]["samples"][0].as_object_mut().unwrap().remove("evidence");
     std::fs::write(here.join("b.json"), run.to_string()).unwrap();
-    let (code, text) = failure(&oltp(here, &["workload", "b.json"]).output());
+    let (code, text) = failure(&lanemark!(here, &["report", "b.json", "--out", "b.toml"]).output());
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("does not contain the counters of its device"), "{text}");
     std::fs::write(here.join("mine.toml"), "precious").unwrap();
-    let (code, _) = failure(&oltp(here, &["workload", "a.json", "--out", "mine.toml"]).output());
+    let (code, _) = failure(&lanemark!(here, &["report", "a.json", "--out", "mine.toml"]).output());
     assert_eq!(code, Some(3));
     assert_eq!(std::fs::read_to_string(here.join("mine.toml")).unwrap(), "precious");
 }
@@ -299,12 +302,12 @@ fn runs_on_databases_are_results_as_all_others_are() {
         serde_json::from_str(&std::fs::read_to_string(here.join("new.json")).unwrap()).unwrap();
     assert_eq!((&new["schema_version"], &new["target"]["kind"]), (&1.into(), &"database".into()));
     assert!(new["provenance"]["machine"]["cores"].as_u64() > Some(0), "{new}");
-    oltp(here, &["workload", "postgresql.json", "--out", "asked.toml"]).stdout();
+    lanemark!(here, &["report", "postgresql.json", "--out", "asked.toml"]).stdout();
     let simulate = ["sim", "samsung-pm9a3-7680gb@server-pcie5:bay", "asked.toml", "--repeats", "2"];
     let quick = ["--duration", "500 ms", "--out", "model.json"];
     lanemark!(here, &[&simulate[..], &quick[..]].concat()).stdout();
     let all = ["new.json", "postgresql.json", "model.json"];
-    lanemark!(here, &[&["report"], &all[..], &["--html", "page.html"]].concat()).stdout();
+    lanemark!(here, &[&["report"], &all[..], &["--out", "page.html"]].concat()).stdout();
     let page = std::fs::read_to_string(here.join("page.html")).unwrap();
     let panel = page.split("<figcaption>tpm, 1/min").nth(1).unwrap();
     let panel = panel.split("</figure>").next().unwrap();
@@ -331,16 +334,15 @@ fn runs_on_databases_are_results_as_all_others_are() {
         failure(&lanemark!(here, &[&["plan", "fleet"], &both[..]].concat()).output());
     assert_eq!(code, Some(2), "{error}");
     assert!(error.contains("are results of different tests"), "{error}");
-    let table = lanemark!(here, &["export", "new.json", "--output-format", "table"]).stdout();
+    let table = lanemark!(here, &["report", "new.json", "--format", "table"]).stdout();
     assert!(table.contains("SQLite 3.") && table.contains("tpm"), "{table}");
-    let json = lanemark!(here, &["export", "new.json", "--output-format", "json"]).stdout();
+    let json = lanemark!(here, &["report", "new.json", "--format", "json"]).stdout();
     std::fs::write(here.join("again.json"), json).unwrap();
-    let same = oltp(here, &["compare", "new.json", "again.json"]).stdout();
+    let same = lanemark!(here, &["compare", "new.json", "again.json"]).stdout();
     assert!(same.contains("no difference shown"), "{same}");
     for (args, hint) in [
-        (&["export", "new.json", "--output-format", "fio-json"][..], "table or json"),
-        (&["whatif", "new.json", "--set", "drive.flash.read=1 us"][..], "lanemark oltp workload"),
-        (&["oltp", "compare", "new.json", "model.json"][..], "lanemark oltp run"),
+        (&["report", "new.json", "--format", "fio-json"][..], ".json, .csv"),
+        (&["compare", "new.json", "--set", "drive.flash.read=1 us"][..], "--out workload.toml"),
     ] {
         let (code, error) = failure(&lanemark!(here, args).output());
         assert_eq!(code, Some(2), "{error}");
@@ -349,7 +351,7 @@ fn runs_on_databases_are_results_as_all_others_are() {
     let newer = json_of(here, "postgresql.json", |run| run["schema_version"] = 2.into());
     std::fs::write(here.join("newer.json"), newer).unwrap();
     let (code, error) =
-        failure(&lanemark!(here, &["report", "newer.json", "--html", "x.html"]).output());
+        failure(&lanemark!(here, &["report", "newer.json", "--out", "x.html"]).output());
     assert_eq!(code, Some(2), "{error}");
     assert!(error.contains("has schema version 2, but this program reads version 1"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! `lanemark oltp live` in its short form: both systems of the study, and cleanup regardless of how the command ends.
+//! `lanemark trial --database` in its short form: both systems of the study, and cleanup regardless of how the command ends.
 //! The tests are skipped, with a message, if root, FUSE, loop devices or PostgreSQL's programs are missing.
 
 use std::fs;
@@ -14,7 +14,7 @@ const STUDY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/oltp-val
 const OTHER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/sata-express.toml");
 
 fn command(folder: &Path, args: &[&str]) -> Command {
-    lanemark!(folder, &[&["oltp", "live"], args].concat()).command()
+    lanemark!(folder, &[&["trial", "--database"], args].concat()).command()
 }
 
 fn stderr(output: &Output) -> String {
@@ -118,7 +118,7 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     assert_eq!(rows[1][9] == "false", is_late, "{table}");
     assert_eq!(messages.contains("INVALID"), table.contains(",false"), "{messages}");
     let compared = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args(["oltp", "compare", names[1], names[0]])
+        .args(["compare", names[1], names[0]])
         .output()
         .unwrap();
     assert!(compared.status.success(), "{}", stderr(&compared));

@@ -1,4 +1,4 @@
-//! `lanemark oltp workload` on a device that a control group throttles: a run at one rate predicts the transaction rate
+//! `lanemark report --out workload.toml` for a device that a control group throttles: a run at one rate predicts the transaction rate
 //! under a different throttle.
 //!
 //! A throttle delays requests before they reach the block device, whose own times stay short. Only the sampled waits of
@@ -59,7 +59,7 @@ impl Bench {
     /// completes each request in the time of the run's device without the throttle.
     fn predicted(&self, run: &Measured, reads_a_second: u64) -> f64 {
         let workload = format!("{}.toml", run.file);
-        self.lanemark(&["oltp", "workload", &run.file, "--out", &workload]);
+        self.lanemark(&["report", &run.file, "--out", &workload]);
         let of = |key: &str| run.device[key].as_f64().unwrap();
         let mean_us = |time: &str, count: &str| of(time) / of(count).max(1.0) / 1e3;
         let read_us = mean_us("read_time_ns", "reads");

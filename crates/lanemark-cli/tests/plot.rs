@@ -56,7 +56,7 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
     for chart in CHARTS {
         let out = format!("{chart}.svg");
         let ran =
-            lanemark!(folder.path(), &["plot", "depths.json", "--chart", chart, "--out", &out])
+            lanemark!(folder.path(), &["report", "depths.json", "--chart", chart, "--out", &out])
                 .output();
         assert!(ran.status.success(), "{chart}: {}", stderr(&ran));
         let svg = fs::read_to_string(folder.path().join(&out)).unwrap();
@@ -67,12 +67,12 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
         assert!(svg.matches("class=\"title\"").count() >= 1, "{chart} lacks a panel");
     }
     let dark =
-        lanemark!(folder.path(), &["plot", "depths.json", "--dark", "--out", "dark.svg"]).output();
+        lanemark!(folder.path(), &["report", "depths.json", "--dark", "--out", "dark.svg"]).output();
     assert!(dark.status.success(), "{}", stderr(&dark));
     assert!(fs::read_to_string(folder.path().join("dark.svg")).unwrap().contains("#16181a"));
     // A panel is selected by its title, and an existing drawing with the same name is overwritten.
     let one =
-        ["plot", "depths.json", "--chart", "budget", "--panel", "qd16", "--out", "budget.svg"];
+        ["report", "depths.json", "--chart", "budget", "--panel", "qd16", "--out", "budget.svg"];
     assert!(lanemark!(folder.path(), &one).output().status.success());
     let svg = fs::read_to_string(folder.path().join("budget.svg")).unwrap();
     assert_eq!(svg.matches("class=\"title\"").count(), 1);
@@ -84,7 +84,7 @@ fn an_impossible_drawing_is_refused_and_nothing_is_overwritten() {
     let path = folder.path();
     fs::write(path.join("mine.svg"), "<svg>mine</svg>").unwrap();
     let fails = |arguments: &[&str], expected: &str| {
-        let all = [&["plot"], arguments].concat();
+        let all = [&["report"], arguments].concat();
         let ran = lanemark!(path, &all).output();
         assert!(
             !ran.status.success() && stderr(&ran).contains(expected),

@@ -1,5 +1,5 @@
-//! README and tour are correct: their commands run in an empty folder, print the quoted output, and create only files
-//! that the document names.
+//! The README is correct: its commands run in an empty folder, print the quoted output, and create only files that it
+//! names.
 //!
 //! `LANEMARK_DOCS=write` rewrites the quoted outputs. With `LANEMARK_INSTALLED` the commands run in the root of an
 //! installed package (`make dist-test`).
@@ -30,11 +30,6 @@ fn runs(document: &str, at_least: usize) {
 #[test]
 fn every_command_of_the_readme_prints_the_shown_text() {
     runs("README.md", 5);
-}
-
-#[test]
-fn every_command_of_the_tour_prints_the_shown_text() {
-    runs("docs/tour.md", 20);
 }
 
 #[test]

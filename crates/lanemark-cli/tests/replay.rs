@@ -23,7 +23,7 @@ fn folder() -> TempDir {
 }
 
 fn replay(arguments: &[&str]) -> Lanemark {
-    lanemark!(&[&["replay"], arguments].concat())
+    lanemark!(&[&["sim"], arguments].concat())
 }
 
 #[track_caller]
@@ -65,7 +65,7 @@ fn a_trace_is_replayed_shown_and_saved_with_its_hash() {
     // The views of saved results accept the result.
     let mut report = Command::new(env!("CARGO_BIN_EXE_lanemark"));
     let page = folder.path().join("page.html");
-    let status = report.args(["report", out, "--html", page.to_str().unwrap()]).output().unwrap();
+    let status = report.args(["report", out, "--out", page.to_str().unwrap()]).output().unwrap();
     assert!(status.status.success(), "{}", stderr(&status));
 }
 
@@ -143,11 +143,11 @@ fn a_trace_that_is_piped_in_is_read_and_a_bench_says_that_it_reads_twice() {
         child.wait_with_output().unwrap()
     };
     for name in ["-", "/dev/stdin"] {
-        let output = given(&["replay", NVME, name, "--as-one", "--out", out]);
+        let output = given(&["sim", NVME, name, "--as-one", "--out", out]);
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
     }
     let target = folder.path().join("target.dat");
-    let output = given(&["bench", target.to_str().unwrap(), "--trace", "-", "--out", out]);
+    let output = given(&["bench", target.to_str().unwrap(), "-", "--out", out]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("reads a trace twice"), "{}", stderr(&output));
 }
@@ -176,7 +176,7 @@ fn whole_numbers_that_may_be_of_either_simulator_are_refused() {
     let message = replay(&[NVME, path, "--out", out]).fails_with(2);
     assert!(message.contains("--format mqsim or --format disksim"), "{message}");
     let span = |format| {
-        let result = json(&[NVME, path, "--format", format, "--out", out]);
+        let result = json(&[NVME, path, "--trace-format", format, "--out", out]);
         result["tests"][0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap()
     };
     assert!((17e6..18e6).contains(&span("disksim")), "{}", span("disksim"));
@@ -212,9 +212,9 @@ fn wrong_input_is_reported_with_its_line_and_exits_with_2() {
     let cases: [(&[&str], &str); 12] = [
         (&[NVME, bad], "bad.csv:3:3: op"),
         (&[NVME, readme], "README.md:3: `"),
-        (&[NVME, readme, "--format", "csv"], "does not name the column operation"),
+        (&[NVME, readme, "--trace-format", "csv"], "does not name the column operation"),
         (
-            &[NVME, readme, "--format", "cvs"],
+            &[NVME, readme, "--trace-format", "cvs"],
             "expected one of msr, blkparse, iolog, mqsim, disksim, csv",
         ),
         (&[NVME, "nothing.csv"], "nothing.csv: can't be read"),
@@ -308,7 +308,7 @@ fn a_trace_is_replayed_on_a_real_file_at_its_times_or_as_fast_as_possible() {
     let target = folder.path().join("target.dat");
     let bench = |more: &[&str]| {
         let out = folder.path().join("out");
-        let mut words = vec!["bench", target.to_str().unwrap(), "--trace", trace.to_str().unwrap()];
+        let mut words = vec!["bench", target.to_str().unwrap(), trace.to_str().unwrap()];
         words.extend(["--trace-format", "msr", "--json", "--out", out.to_str().unwrap()]);
         words.extend(more);
         let program = Command::new(env!("CARGO_BIN_EXE_lanemark")).args(&words).output();
@@ -329,7 +329,7 @@ fn a_trace_is_replayed_on_a_real_file_at_its_times_or_as_fast_as_possible() {
     let twice = only(&bench(&["--speed", "2x", "--limit", "200"]));
     let seconds = twice["elapsed_ns"].as_f64().unwrap() / 1e9;
     assert!((0.09..0.4).contains(&seconds), "{seconds} s for half of it at twice the speed");
-    let fast = only(&bench(&["--as-fast-as-possible", "--outstanding", "4"]));
+    let fast = only(&bench(&["--as-fast-as-possible", "--queue-depth", "4"]));
     assert_eq!(fast["reads"]["latency"]["count"], 300);
     assert!(fast["punctuality"].is_null());
     let wrapped = bench(&["--as-fast-as-possible", "--wrap", "--size", "1MiB"]);

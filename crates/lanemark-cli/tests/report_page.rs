@@ -21,7 +21,7 @@ fn open_page(folder: &Path, profile: &Path) -> Option<(Browser, String)> {
         let scale = ["--duration", "50ms", "--repeats", "2", "--interval", "1ms", "--out", name];
         lanemark!(folder, &[arguments.as_slice(), &scale].concat()).stdout();
     }
-    lanemark!(folder, &["report", "one.json", "two.json", "--html", "page.html"]).stdout();
+    lanemark!(folder, &["report", "one.json", "two.json", "--out", "page.html"]).stdout();
     let address = format!("file://{}", folder.join("page.html").display());
     let mut browser = Browser::start(profile)?;
     browser.screen(1280, "light");

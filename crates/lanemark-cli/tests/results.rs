@@ -38,21 +38,21 @@ fn an_unsaved_result_is_only_printed() {
 #[test]
 fn results_are_listed_and_searched() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(lanemark!(folder.path(), &["results", "none"]).fails_with(2).contains("hint: "));
-    assert_eq!(lanemark!(folder.path(), &["results"]).stdout(), "", "no result is saved yet");
+    assert!(lanemark!(folder.path(), &["report", "none"]).fails_with(2).contains("hint: "));
+    assert_eq!(lanemark!(folder.path(), &["report"]).stdout(), "", "no result is saved yet");
     simulated(&folder, "results/one.json", &[]);
     simulated(&folder, "results/two.json", &["--seed", "7"]);
     fs::write(folder.path().join("results/other.json"), "{}").unwrap();
     fs::write(folder.path().join("results/broken.json"), "{").unwrap();
-    let text = lanemark!(folder.path(), &["results"]).stdout();
+    let text = lanemark!(folder.path(), &["report"]).stdout();
     assert!(text.contains("one.json") && text.contains("two.json"), "{text}");
     assert!(!text.contains("other.json") && !text.contains("broken.json"), "{text}");
     assert!(text.contains("lanemark sim samsung-950-pro-512gb@workstation-z170:m2"), "{text}");
-    let found = lanemark!(folder.path(), &["results", "--search", "SEED 7", "--json"]).stdout();
+    let found = lanemark!(folder.path(), &["report", "--search", "SEED 7", "--json"]).stdout();
     let found: Value = serde_json::from_str(&found).unwrap();
     assert_eq!(found.as_array().unwrap().len(), 1);
     assert_eq!(found[0]["path"], "results/two.json");
-    let none = lanemark!(folder.path(), &["results", "--search", "nothing of it"]).output();
+    let none = lanemark!(folder.path(), &["report", "--search", "nothing of it"]).output();
     assert_eq!((none.status.code(), none.stdout.len()), (Some(0), 0));
 }
 
@@ -60,7 +60,7 @@ fn results_are_listed_and_searched() {
 fn columns_are_exported_as_csv() {
     let folder = tempfile::tempdir().unwrap();
     simulated(&folder, "one.json", &["--full"]);
-    let text = lanemark!(folder.path(), &["export", "one.json", "--output-format", "csv"]).stdout();
+    let text = lanemark!(folder.path(), &["report", "one.json", "--format", "csv"]).stdout();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();
     let row = lines.next().unwrap();
@@ -69,13 +69,13 @@ fn columns_are_exported_as_csv() {
     assert_eq!((at("test"), at("repeats"), at("block_bytes")), ("RND4K Q32T1 read", "3", "4096"));
     let iops: f64 = at("iops").parse().unwrap();
     assert!(iops > 100_000.0);
-    let samples = ["export", "one.json", "--output-format", "csv", "--table", "samples"];
+    let samples = ["report", "one.json", "--format", "csv", "--table", "samples"];
     let samples = [&samples[..], &["--out", "samples.csv"]].concat();
     assert_eq!(lanemark!(folder.path(), &samples).stdout(), "");
     let written = fs::read_to_string(folder.path().join("samples.csv")).unwrap();
     assert_eq!(written.lines().count(), 4);
     assert!(lanemark!(folder.path(), &samples).fails_with(3).contains("exists"));
-    let error = lanemark!(folder.path(), &["export", "one.json", "--table", "hops"]).fails_with(2);
+    let error = lanemark!(folder.path(), &["report", "one.json", "--format", "fio-json", "--table", "hops"]).fails_with(2);
     assert!(error.contains("--table applies only to csv"), "{error}");
 }
 
@@ -86,7 +86,7 @@ fn names_with_commas_and_quotes_stay_one_cell() {
     let path = folder.path().join("one.json");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("RND4K Q32T1 read", "a, \\\"b\\\"")).unwrap();
-    let text = lanemark!(folder.path(), &["export", "one.json", "--output-format", "csv"]).stdout();
+    let text = lanemark!(folder.path(), &["report", "one.json", "--format", "csv"]).stdout();
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let row = reader.records().next().unwrap().unwrap();
     assert_eq!(&row[0], "a, \"b\"");
@@ -153,14 +153,14 @@ fn packed_traces_are_replayed_and_a_bomb_ends() {
     let replay = |file: &Path| {
         let file = file.to_str().unwrap();
         let more = ["--device", "usr,0", "--wrap", "--no-save", "--json"];
-        let arguments = [&["replay", NVME, file][..], &more].concat();
+        let arguments = [&["sim", NVME, file][..], &more].concat();
         let text = lanemark!(folder.path(), &arguments).stdout();
         serde_json::from_str::<Value>(&text).unwrap()["tests"][0]["samples"].clone()
     };
     assert_eq!(replay(&samples.join("msr.csv.gz")), replay(&samples.join("msr.csv")));
     fs::write(folder.path().join("cut.gz"), &fs::read(samples.join("msr.csv.gz")).unwrap()[..60])
         .unwrap();
-    let output = lanemark!(folder.path(), &["replay", NVME, "cut.gz", "--no-save"]).output();
+    let output = lanemark!(folder.path(), &["sim", NVME, "cut.gz", "--no-save"]).output();
     assert_ne!(output.status.code(), Some(0));
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("as gzip") && !errors.contains("panicked"), "{errors}");

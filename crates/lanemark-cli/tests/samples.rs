@@ -27,7 +27,7 @@ fn a_built_in_study_runs_from_an_empty_folder_and_a_file_takes_precedence() {
     assert!(inputs.contains_key("studies/hard-disk.toml"), "{inputs:?}");
     assert_eq!(names(folder.path()), [""; 0]);
     // The copy is the same study, and a changed copy is a different study.
-    lanemark!(folder.path(), &["samples", "copy", "hard-disk"]).stdout();
+    lanemark!(folder.path(), &["library", "hard-disk", "--copy"]).stdout();
     let copy = folder.path().join("hard-disk.toml");
     let text = fs::read_to_string(&copy).unwrap();
     let title = text.lines().find(|line| line.starts_with("title")).unwrap();
@@ -63,11 +63,11 @@ fn an_unknown_study_is_refused_with_the_nearest_one() {
 fn every_listed_sample_is_copied_and_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let listed: Value =
-        serde_json::from_str(&lanemark!(folder.path(), &["samples", "list", "--json"]).stdout())
+        serde_json::from_str(&lanemark!(folder.path(), &["library", "--kind", "sample", "--json"]).stdout())
             .unwrap();
     let listed = listed.as_array().unwrap();
-    let text = lanemark!(folder.path(), &["samples", "list"]).stdout();
-    lanemark!(folder.path(), &["samples", "copy", "--all", "all/of them"]).stdout();
+    let text = lanemark!(folder.path(), &["library", "--kind", "sample"]).stdout();
+    lanemark!(folder.path(), &["library", "--copy", "all/of them"]).stdout();
     let all = folder.path().join("all/of them");
     let mut expected: Vec<&str> = listed.iter().map(|one| one["name"].as_str().unwrap()).collect();
     expected.sort_unstable();
@@ -80,19 +80,19 @@ fn every_listed_sample_is_copied_and_can_be_read() {
             // `tests/golden.rs` runs all studies.
             "study" => {}
             "result" => {
-                lanemark!(&all, &["report", name, "--html", "page.html"]).stdout();
+                lanemark!(&all, &["report", name, "--out", "page.html"]).stdout();
                 lanemark!(&all, &["compare", name, name]).stdout();
             }
             "foreign-result" => {
-                lanemark!(&all, &["import", name, "--no-save"]).stdout();
+                lanemark!(&all, &["report", name]).stdout();
             }
             "trace" => {
                 // A format's sample may have several devices, and offsets beyond the drive.
                 let more = ["--as-one", "--wrap", "--as-fast-as-possible", "--no-save"];
-                let format = ["--format", name.split('.').next().unwrap()];
+                let format = ["--trace-format", name.split('.').next().unwrap()];
                 let is_ambiguous = name.ends_with(".trace");
                 let format = if is_ambiguous { &format[..] } else { &[] };
-                lanemark!(&all, &[&["replay", SATA, name][..], &more, format].concat()).stdout();
+                lanemark!(&all, &[&["sim", SATA, name][..], &more, format].concat()).stdout();
             }
             "job" => {
                 let more = ["--duration", "20ms", "--no-interval", "--no-save"];
@@ -107,7 +107,7 @@ fn every_listed_sample_is_copied_and_can_be_read() {
 #[test]
 fn a_copy_overwrites_nothing_and_follows_no_link() {
     let folder = tempfile::tempdir().unwrap();
-    let copy = ["samples", "copy", "msr.csv", "here"];
+    let copy = ["library", "msr.csv", "--copy", "here"];
     lanemark!(folder.path(), &copy).stdout();
     let file = folder.path().join("here/msr.csv");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
@@ -118,7 +118,7 @@ fn a_copy_overwrites_nothing_and_follows_no_link() {
     assert!(lanemark!(folder.path(), &copy).fails_with(3).contains("msr.csv exists"));
     // One existing name prevents all files from being written.
     assert!(
-        lanemark!(folder.path(), &["samples", "copy", "--all", "here"])
+        lanemark!(folder.path(), &["library", "--copy", "here"])
             .fails_with(3)
             .contains("msr.csv")
     );
@@ -132,13 +132,13 @@ fn a_copy_overwrites_nothing_and_follows_no_link() {
     assert_eq!(names(folder.path()), ["here"]);
     // The cases are a folder name that is a file, and a folder that is not writable.
     fs::write(folder.path().join("file"), "").unwrap();
-    lanemark!(folder.path(), &["samples", "copy", "msr.csv", "file"]).fails_with(1);
-    lanemark!(folder.path(), &["samples", "copy", "msr.csv", "/proc/self"]).fails_with(1);
+    lanemark!(folder.path(), &["library", "msr.csv", "--copy", "file"]).fails_with(1);
+    lanemark!(folder.path(), &["library", "msr.csv", "--copy", "/proc/self"]).fails_with(1);
     for name in ["../Cargo.toml", "/etc/passwd", "", "golden/hard-disk"] {
-        let output = lanemark!(folder.path(), &["samples", "copy", name]).fails_with(2);
+        let output = lanemark!(folder.path(), &["library", name, "--copy"]).fails_with(2);
         assert!(output.contains("sample"), "{output}");
     }
-    let output = lanemark!(folder.path(), &["samples", "copy", "mesured.json"]).fails_with(2);
+    let output = lanemark!(folder.path(), &["library", "mesured.json", "--copy"]).fails_with(2);
     assert!(output.contains("measured.json"), "{output}");
     lanemark!(folder.path(), &["samples", "copy", "--all", "a", "b"]).fails_with(2);
     lanemark!(folder.path(), &["samples", "copy"]).fails_with(2);

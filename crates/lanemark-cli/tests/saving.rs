@@ -50,23 +50,23 @@ fn names(folder: &Path) -> Vec<String> {
 /// Returns the commands that save a result without `--out`, in short forms.
 fn commands() -> Vec<Vec<&'static str>> {
     let sim = [&["sim", NVME, TEST, "--no-interval"][..], &SHORT].concat();
-    let bench = [&["bench", "disk.dat", "--workload", TEST, "--size", "1MiB"][..], &SHORT].concat();
+    let bench = [&["bench", "disk.dat", TEST, "--size", "1MiB"][..], &SHORT].concat();
     let sweep = ["sweep", NVME, "--workload", TEST, "--duration", "5ms", "--axis", "queue_depth=1"];
     vec![
         sim,
         bench,
         sweep.to_vec(),
         vec!["study", "sata-vs-nvme-datasheets", "--no-interval"],
-        vec!["replay", NVME, "columns.csv", "--as-one", "--wrap"],
-        vec!["import", "fio-3.33-plus.json"],
+        vec!["sim", NVME, "columns.csv", "--as-one", "--wrap"],
+        vec!["report", "fio-3.33-plus.json"],
         vec!["oltp", "run", "--duration", "300 ms", "--ramp", "0 s", "--repeats", "1"],
     ]
 }
 
 /// Copies the commands' input files into the current folder, and returns the names of the files there.
 fn prepare(user: &User) -> Vec<String> {
-    user.lanemark(&["samples", "copy", "columns.csv"]).texts();
-    user.lanemark(&["samples", "copy", "fio-3.33-plus.json"]).texts();
+    user.lanemark(&["library", "columns.csv", "--copy"]).texts();
+    user.lanemark(&["library", "fio-3.33-plus.json", "--copy"]).texts();
     user.lanemark(&["oltp", "load", "--warehouses", "1", "--scale", "100"]).texts();
     names(user.current.path())
 }
@@ -89,7 +89,7 @@ fn every_command_saves_in_the_state_folder_and_leaves_the_current_folder_as_it_w
     left.retain(|name| !name.contains(".db"));
     let before: Vec<_> = before.into_iter().filter(|name| !name.contains(".db")).collect();
     assert_eq!(left.len(), before.len(), "{left:?}");
-    let (listed, _) = user.lanemark(&["results"]).texts();
+    let (listed, _) = user.lanemark(&["report"]).texts();
     assert!(listed.contains(&state.display().to_string()), "{listed}");
 }
 
@@ -137,7 +137,7 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
         let output = user.lanemark(&["sim", NVME, TEST, "--out", &requested]).output();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     }
-    let (_, message) = User::new().lanemark(&["results"]).texts();
+    let (_, message) = User::new().lanemark(&["report"]).texts();
     assert!(message.contains("no result matches"), "{message}");
 }
 
@@ -172,10 +172,10 @@ fn a_bare_name_is_found_in_the_folder_of_results() {
     user.lanemark(&["compare", "one.json", "here.json"]).texts();
     for name in ["one.json", "one"] {
         user.lanemark(&["compare", name, "here.json"]).texts();
-        user.lanemark(&["report", name, "here.json", "--html", "page.html"]).texts();
-        user.lanemark(&["plot", name, "--chart", "budget", "--out", "budget.svg"]).texts();
-        user.lanemark(&["whatif", name, "--port", "pcie-slot", "--no-interval"]).texts();
-        user.lanemark(&["export", name, "--output-format", "csv"]).texts();
+        user.lanemark(&["report", name, "here.json", "--out", "page.html"]).texts();
+        user.lanemark(&["report", name, "--chart", "budget", "--out", "budget.svg"]).texts();
+        user.lanemark(&["compare", name, ":pcie-slot", "--no-interval"]).texts();
+        user.lanemark(&["report", name, "--format", "csv"]).texts();
     }
     // The current folder is searched first, and a path with a folder is used as it is.
     fs::write(user.current.path().join("one.json"), "{}").unwrap();

@@ -159,7 +159,7 @@ fn commands_without_anything_to_keep_end_at_once() {
     let long = ["--workload", "crystaldiskmark-8", "--duration", "1000 s"];
     let child = lanemark!(
         folder.path(),
-        &[&["whatif", NVME, "--queue-depth", "2", "--full"][..], &long].concat()
+        &[&["compare", NVME, "--queue-depth", "2", "--full"][..], &long].concat()
     )
     .start();
     std::thread::sleep(Duration::from_millis(400));

@@ -229,7 +229,7 @@ fn drives_and_platforms_are_swept_by_their_names() {
     let of_sweep = fs::read_to_string(&page).unwrap();
     assert!(of_sweep.contains("<svg") && of_sweep.contains("queue_depth"));
     let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args(["report", out.to_str().unwrap(), "--html", page_name])
+        .args(["report", out.to_str().unwrap(), "--out", page_name])
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", stderr(&output));

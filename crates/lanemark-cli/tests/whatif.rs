@@ -17,7 +17,7 @@ const LARGE: [&str; 5] =
     ["--workload", "crystaldiskmark-8:seq1m-q8t1-read", "--duration", "100ms", "--json"];
 
 fn with(first: &[&str]) -> Value {
-    let mut words = vec!["whatif"];
+    let mut words = vec!["compare"];
     words.extend(first);
     words.extend(LARGE);
     answer(&words)
@@ -25,7 +25,7 @@ fn with(first: &[&str]) -> Value {
 
 #[test]
 fn a_sata_drive_gives_way_to_an_nvme_drive_and_the_limit_moves() {
-    let result = with(&[SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"]);
+    let result = with(&[SATA, "samsung-950-pro-512gb@:m2"]);
     let test = &result["tests"][0];
     let rate = |side: &str| test[side]["bytes_per_second"].as_f64().unwrap();
     assert!(rate("other") > 3.0 * rate("present"));
@@ -72,16 +72,13 @@ fn an_undetermined_value_of_a_fit_widens_the_prediction() {
     std::fs::write(&path, fit.to_string()).unwrap();
     let result = with(&[
         SATA,
-        "--drive",
-        "samsung-950-pro-512gb",
-        "--port",
-        "m2",
+        "samsung-950-pro-512gb@:m2",
         "--fit",
         path.to_str().unwrap(),
     ]);
     let interval =
         |result: &Value, end: &str| result["tests"][0]["interval"][end].as_f64().unwrap();
-    let known = with(&[SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"]);
+    let known = with(&[SATA, "samsung-950-pro-512gb@:m2"]);
     // The lower bound comes from the fit's range; without the fit, it comes from the model's usual error.
     let low = interval(&result, "low_ratio");
     let before = interval(&known, "low_ratio");
@@ -91,7 +88,7 @@ fn an_undetermined_value_of_a_fit_widens_the_prediction() {
     // A fit with a value that the drive lacks cannot be a fit of this drive.
     let other = std::fs::read_to_string(&path).unwrap().replace("data_path.read", "data_path.raed");
     std::fs::write(&path, other).unwrap();
-    let mut words = vec!["whatif", SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"];
+    let mut words = vec!["compare", SATA, "samsung-950-pro-512gb@:m2"];
     words.extend(["--fit", path.to_str().unwrap()]);
     words.extend(LARGE);
     assert!(lanemark!(&words).fails_with(2).contains("unknown parameter `drive.data_path.raed`"));
@@ -101,14 +98,14 @@ fn an_undetermined_value_of_a_fit_widens_the_prediction() {
 fn an_answer_names_the_change_the_gain_and_the_cause() {
     let text_of = |arguments: &[&str]| {
         let usual = ["--duration", "50ms", "--no-interval"];
-        let output = lanemark!(&[&["whatif"], arguments, &usual].concat()).output();
+        let output = lanemark!(&[&["compare"], arguments, &usual].concat()).output();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let lanes = "platform.link.dmi.pcie.lanes=1";
     let more = ["--set", lanes, "--workload", "iometer-128k-qd32:128kb-sequential-read"];
-    let text = text_of(&[&[SATA, "--port", "sata+sata-2+sata-3"][..], &more].concat());
+    let text = text_of(&[&[SATA, ":sata+sata-2+sata-3"][..], &more].concat());
     assert!(text.contains("Changed: port sata+sata-2+sata-3 instead of sata"), "{text}");
     assert!(text.contains("Changed: platform.link.dmi.pcie.lanes = 1 instead of 4"), "{text}");
     assert!(
@@ -116,7 +113,7 @@ fn an_answer_names_the_change_the_gain_and_the_cause() {
             && text.contains("Then: DMI 3.0: 100% busy"),
         "{text}"
     );
-    let words = [&["whatif", SATA, "--port", "sata+sata-2+sata-3", "--json"][..], &more].concat();
+    let words = [&["compare", SATA, ":sata+sata-2+sata-3", "--json"][..], &more].concat();
     let found = answer(&[&words[..], &["--duration", "50ms", "--no-interval"]].concat());
     let other = &found["tests"][0]["other"];
     let loss = &other["path"]["loss"];
@@ -141,10 +138,10 @@ fn an_answer_names_the_change_the_gain_and_the_cause() {
 #[test]
 fn the_loss_to_a_drives_own_link_is_the_gain_of_the_faster_port() {
     let of = |system: &str, other: &str| {
-        let words = ["whatif", system, "--port", other, "--no-interval"];
+        let words = ["compare", system, other, "--no-interval"];
         answer(&[&words[..], &LARGE].concat())
     };
-    let found = of("samsung-850-pro-1tb@intel-p67:sata-6g", "sata-3g");
+    let found = of("samsung-850-pro-1tb@intel-p67:sata-6g", ":sata-3g");
     let test = &found["tests"][0];
     let rate = |side: &str| test[side]["bytes_per_second"].as_f64().unwrap();
     let loss = &test["other"]["path"]["loss"];
@@ -155,11 +152,10 @@ fn the_loss_to_a_drives_own_link_is_the_gain_of_the_faster_port() {
 
 #[test]
 fn nothing_to_compare_and_a_drive_without_a_model_are_errors() {
-    assert!(lanemark!(&["whatif", SATA]).fails_with(2).contains("--port"));
-    assert!(
-        lanemark!(&["whatif", SATA, "--platform", "dell-r730xd"]).fails_with(2).contains("--port")
-    );
-    assert!(lanemark!(&["whatif", SATA, "--port", "satan"]).fails_with(2).contains("sata"));
+    assert!(lanemark!(&["compare", SATA]).fails_with(2).contains(":PORT"));
+    let half = lanemark!(&["compare", SATA, "@dell-r730xd"]).fails_with(2);
+    assert!(half.contains("write @dell-r730xd:PORT"), "{half}");
+    assert!(lanemark!(&["compare", SATA, ":satan"]).fails_with(2).contains("sata"));
 }
 
 #[test]
@@ -256,7 +252,7 @@ fn a_question_that_changes_nothing_is_answered_so_at_the_top() {
         let more = ["--no-interval", "--duration", "20ms", "--workload"];
         let workload = ["crystaldiskmark-8:rnd4k-q1t1-read"];
         let output =
-            lanemark!(&[&["whatif", SATA][..], arguments, &more, &workload].concat()).output();
+            lanemark!(&[&["compare", SATA][..], arguments, &more, &workload].concat()).output();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };

@@ -49,7 +49,7 @@ fn a_server_prints_its_address_takes_commands_and_saves_its_result() {
     assert_eq!(sample["faults"].as_array().unwrap().len(), 2);
     assert_eq!(sample["live"]["time_scale"], 1.0);
     assert!(sample["path"]["hops"].as_array().unwrap().len() > 3);
-    let report = command(folder.path(), &["report", "result.json", "--html", "page.html"]).output();
+    let report = command(folder.path(), &["report", "result.json", "--out", "page.html"]).output();
     assert!(report.unwrap().status.success());
 }
 

@@ -60,13 +60,13 @@ fn differences(system: &str, awake: &[&str], is_long: bool) -> Vec<f64> {
     let server = server.unwrap_or_else(|output| panic!("{}", stderr(&output)));
     let here = server.folder.path();
     fs::write(here.join("depths.toml"), text).unwrap();
-    let bench = ["bench", "file", "--workload", "./depths.toml", "--overwrite", "file"];
+    let bench = ["bench", "file", "./depths.toml", "--overwrite", "file"];
     let (measured, host) = rates(here, &[&bench[..], awake].concat());
     match host {
         Some(host) => fs::write(here.join("host.toml"), host).unwrap(),
         None => {
             assert!(!is_long, "a long run measures its host");
-            let words = ["host", "measure", "--duration", "1s", "--out", "host.toml"];
+            let words = ["bench", "--duration", "1s", "--host-only", "host.toml"];
             let output = command(here, &words).output().unwrap();
             assert!(output.status.success(), "{}", stderr(&output));
         }

@@ -91,7 +91,8 @@ impl Server {
     }
 
     fn control(&self, words: &[&str]) -> Output {
-        let words = [&["serve-control", "control"], words].concat();
+        let [command, words @ ..] = words else { panic!("a command") };
+        let words = [&["serve", command, "control"], words].concat();
         command(self.folder.path(), &words).output().unwrap()
     }
 

@@ -138,7 +138,7 @@ fn serve(system: &str, start: &str, load: impl FnOnce(&Path)) -> (RunResult, Str
     std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).unwrap();
     assert!(line.starts_with("nbd+unix"), "{}", stderr(&child.output()));
     load(&folder.path().join("nbd"));
-    let stop = command(folder.path(), &["serve-control", "control", "stop"]).output().unwrap();
+    let stop = command(folder.path(), &["serve", "stop", "control"]).output().unwrap();
     assert!(stop.status.success(), "{}", stderr(&stop));
     let output = child.output();
     assert!(output.status.success(), "{}", stderr(&output));
