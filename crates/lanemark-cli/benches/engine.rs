@@ -164,7 +164,7 @@ fn lanemark(case: &Case, medium: &Path, folder: &Path, requests: u64) -> Command
     );
     std::fs::write(&workload, definition).expect("a file");
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(["bench", text(medium), "--workload", text(&workload), "--json", "--out"]);
+    command.args(["bench", text(medium), text(&workload), "--json", "--out"]);
     command.arg(folder.join("result.json"));
     if case.queue_depth == 1 {
         command.args(["--engine", "sync"]);
@@ -311,7 +311,7 @@ fn start_up(medium: &Path, folder: &Path, rounds: usize) {
     std::fs::write(&many, definition).expect("a file");
     let output = Command::new("/usr/bin/env")
         .args(["time", "-f", "%M", env!("CARGO_BIN_EXE_lanemark"), "bench", text(medium)])
-        .args(["--workload", text(&many), "--json", "--out"])
+        .args([text(&many), "--json", "--out"])
         .arg(folder.join("many.json"))
         .stdout(Stdio::null())
         .output();
