@@ -13,7 +13,7 @@ help:            ## this list
 
 demo: build      ## measure this machine, run the first study, show both (under two minutes)
 	@mkdir -p $(DEMO)
-	$(LANEMARK) bench $(DEMO) --workload crystaldiskmark-5 --size 128MiB --duration 1s --repeats 3 \
+	$(LANEMARK) bench $(DEMO) crystaldiskmark-5 --size 128MiB --duration 1s --repeats 3 \
 	    --out $(DEMO)/measured.json
 	@echo
 	$(LANEMARK) study studies/sata-vs-nvme-crystaldiskmark.toml --measured $(DEMO)/measured.json \
@@ -171,7 +171,7 @@ oltp-kills:      ## kill database drivers and servers fifty times each, and chec
 
 oltp-live: build ## document 004 live: PostgreSQL over its served SATA and SAS systems (root; a quarter of an hour, a quiet machine)
 	@mkdir -p results/oltp-live
-	$(LANEMARK) oltp live studies/oltp-value-sas.toml --out results/oltp-live \
+	$(LANEMARK) trial --database studies/oltp-value-sas.toml --out results/oltp-live \
 	    --csv results/oltp-live/table.csv $(LIVE)
 
 endurance: build ## a day of random writes on a modelled 1 TB drive (a minute on a free core)

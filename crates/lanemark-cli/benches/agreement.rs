@@ -303,12 +303,12 @@ fn lanemark(case: &Case, plan: &Plan) -> RunFigures {
     };
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
     let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args(["bench", file, allowed, file, "--size", plan.size])
+        .args(["bench", file, &format!("crystaldiskmark-8:{}", case.slug)])
+        .args([allowed, file, "--size", plan.size])
         .args(["--duration", plan.seconds, "--repeats", "1", "--json", "--out"])
         .arg(&saved)
         .arg("--library")
         .arg(library)
-        .args(["--workload", &format!("crystaldiskmark-8:{}", case.slug)])
         .output()
         .expect("lanemark runs");
     assert!(output.status.success(), "lanemark: {}", String::from_utf8_lossy(&output.stderr));

@@ -311,7 +311,7 @@ fn start_up(medium: &Path, folder: &Path, rounds: usize) {
     std::fs::write(&many, definition).expect("a file");
     let output = Command::new("/usr/bin/env")
         .args(["time", "-f", "%M", env!("CARGO_BIN_EXE_lanemark"), "bench", text(medium)])
-        .args(["--workload", text(&many), "--json", "--out"])
+        .args([text(&many), "--json", "--out"])
         .arg(folder.join("many.json"))
         .stdout(Stdio::null())
         .output();

@@ -26,7 +26,7 @@ fn goals() -> Vec<Goal> {
         of_drive("crystaldiskmark-8", 0.5),
         of_drive("data-sheet", 0.5),
         goal(
-            "whatif samsung-850-pro-1tb@workstation-z170:sata --drive samsung-950-pro-512gb --port m2 \
+            "compare samsung-850-pro-1tb@workstation-z170:sata samsung-950-pro-512gb@workstation-z170:m2 \
              --workload quick",
             0.5,
         ),

@@ -67,7 +67,7 @@ const FILES: &[(SampleKind, &str, &str, &[u8])] = &[
     sample!(
         Result,
         "samples/measured.json",
-        "`bench --workload quick --explain` on a virtual machine's disk"
+        "`bench . quick --explain` on a virtual machine's disk"
     ),
     sample!(Result, "samples/simulated.json", "the same tests, simulated on a SATA drive"),
     sample!(

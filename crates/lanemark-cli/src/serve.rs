@@ -1,4 +1,4 @@
-//! `lanemark serve`: serves a modelled system as a block device, until a signal or `serve-control` ends it.
+//! `lanemark serve`: serves a modelled system as a block device, until a signal or `lanemark serve stop` ends it.
 
 use std::io::IsTerminal;
 use std::path::Path;

@@ -43,7 +43,7 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
         }
         RecognisedFormat::Unknown if file.ends_with(".fio") || file.ends_with(".icf") => {
             let error = FormatError::file(file, "this is a workload, not a result");
-            return Err(error.hint("use it with `lanemark sim` or `lanemark bench --workload`"));
+            return Err(error.hint("use it with `lanemark sim` or `lanemark bench`"));
         }
         RecognisedFormat::Unknown => {
             return Err(FormatError::file(file, "not a result in a known format").hint(READ));

@@ -48,13 +48,12 @@ pub(crate) const READ: &str = "accepted formats: results of Lanemark; fio's JSON
 const MEASURE: &str =
     "measure the same with `lanemark bench`, fio, CrystalDiskMark, KDiskMark or diskspd";
 const INSPECT: &str = "it describes a machine: `lanemark inspect FILE` shows its drives";
-const REPLAY: &str = "it is a trace: `lanemark replay` reads it";
-const WORKLOAD: &str =
-    "it is a workload: use it with `lanemark sim` or `lanemark bench --workload`";
+const REPLAY: &str = "it is a trace: `lanemark sim` and `lanemark bench` replay it";
+const WORKLOAD: &str = "it is a workload: use it with `lanemark sim` or `lanemark bench`";
 
 /// Formats, each identified by strings that must all occur in the text.
 const KNOWN: &[(&[&str], &str, &str)] = &[
-    (&["\"schema_version\"", "\"provenance\""], "a Lanemark result", "it needs no import"),
+    (&["\"schema_version\"", "\"provenance\""], "a Lanemark result", "it needs no conversion"),
     (&["\"json_format_version\"", "\"smartctl\""], "smartctl's JSON", INSPECT),
     (&["\"json_format_version\"", "\"model_name\""], "smartctl's JSON", INSPECT),
     (&["\"Devices\"", "\"ModelNumber\""], "the JSON of `nvme list`", INSPECT),
@@ -65,7 +64,7 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
         "smartctl's text",
         "use the output of `smartctl -j -a` with `lanemark inspect`",
     ),
-    (&["LnkSta:", "LnkCap:"], "lspci's output", "`lanemark inspect --lspci FILE` reads it"),
+    (&["LnkSta:", "LnkCap:"], "lspci's output", INSPECT),
     (&["iolog", "fio version 2"], "a fio trace", REPLAY),
     (&["'TEST SETUP"], "Iometer's settings", WORKLOAD),
     (&["[global]", "rw="], "a fio job file", WORKLOAD),

@@ -279,13 +279,13 @@ pub fn load_sweep(path: &Path) -> Result<Sweep, LabError> {
     Ok(sweep)
 }
 
-/// Reads a fit that `lanemark fit --json` printed.
+/// Reads a fit that `lanemark drive --from … --json` printed.
 pub fn read_fit(path: &Path) -> Result<FittedDrive, LabError> {
     let name = path.display();
     let text = input::text(path, input::RESULT_MAX)?;
     serde_json::from_str(&text).map_err(|error| {
         LabError::input(format!("{name} is not a fit of a drive: {error}"))
-            .hint("save the output of `lanemark fit … --json`")
+            .hint("save the output of `lanemark drive NAME --from … --json`")
     })
 }
 

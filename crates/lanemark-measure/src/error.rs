@@ -377,7 +377,7 @@ impl MeasureError {
                 "measure a database with `lanemark oltp run`, or simulate this with `lanemark sim`"
                     .to_owned()
             }
-            Self::TraceAlone { .. } => "replay the trace with --trace FILE".to_owned(),
+            Self::TraceAlone { .. } => "name the trace instead of the workload".to_owned(),
             Self::Copies { .. } => {
                 "use a read test and a concurrent write test: `start = \"beside\"`"
                     .to_owned()

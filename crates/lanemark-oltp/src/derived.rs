@@ -26,7 +26,7 @@ use crate::error::OltpError;
 use crate::outcome::{PAGE, changing_transactions};
 
 /// First line of the files that [`workload`] creates.
-pub const WORKLOAD_MARK: &str = "# Written by `lanemark oltp workload`";
+pub const WORKLOAD_MARK: &str = "# Written by `lanemark report`";
 /// Number of bytes in a warehouse, according to the specification's row sizes.
 const WAREHOUSE: u64 = 100_000_000;
 /// Size of the part of the span that the log overwrites cyclically.

@@ -43,7 +43,7 @@ pub enum PredictError {
         test: String,
         /// The setting.
         what: &'static str,
-        /// Option of `lanemark import` that supplies the setting.
+        /// Option of `lanemark report` that supplies the setting.
         option: &'static str,
     },
     /// The results lack tests that every fit needs.
@@ -100,10 +100,12 @@ impl PredictError {
         let hint = match self {
             Self::Study(error) => return error.hint.clone(),
             Self::NoResults | Self::Missing { .. } => {
-                "`lanemark bench PATH --workload fit` measures all required tests"
+                "`lanemark bench PATH fit` measures all required tests"
             }
             Self::NotStated { option, .. } => {
-                return Some(format!("import the files again with {option}"));
+                return Some(format!(
+                    "save the result with `lanemark report FILE {option} --out NEW.json`"
+                ));
             }
             Self::CutShort { .. } => "run the workload again to its end",
             Self::SeveralDrives { .. } => "fit each drive to its own results",
@@ -113,7 +115,7 @@ impl PredictError {
             }
             Self::OtherMedia { is_disk: true, .. } => "use a solid-state drive with --like",
             Self::OtherMedia { .. } => {
-                "use a hard disk of the same speed with --like, such as seagate-barracuda-1tb or a file created by `lanemark drive new --rpm`"
+                "use a hard disk of the same speed with --like, such as seagate-barracuda-1tb or a file created by `lanemark drive --rpm`"
             }
             Self::CloudTemplate { .. } => "write the limits into [cloud] of a drive file",
             Self::Unfit(_) => "use a template that is more similar to the drive with --like",

@@ -102,7 +102,7 @@ pub fn ratings_text(
     if !missed.is_empty() {
         sheet.blank();
         let text = format!(
-            "{}: the model does not reach this rating with the assumed flash, link and protocol; check the origins of its values with `lanemark drive show`, or set them in the file",
+            "{}: the model does not reach this rating with the assumed flash, link and protocol; check the origins of its values with `lanemark library`, or set them in the file",
             missed.join(", ")
         );
         sheet.item("! ", &text, CellEmphasis::Warning);

@@ -182,7 +182,7 @@ mod tests {
                 .with(|requests| requests.read_share = Ratio::new(reads).unwrap());
             let found = limit(&test, &sample(&[(HopId::Cpu, 1.0)]), &all, &assumed, true).unwrap();
             assert_eq!(found.parameter, expected);
-            assert!(found.is_of_host() && found.advice().contains("lanemark host measure"));
+            assert!(found.is_of_host() && found.advice().contains("--host-only"));
         }
     }
 }

@@ -179,10 +179,7 @@ impl<R: BufRead> Reader<R> {
                         shown_text(line)
                     ));
                     let mut error = self.error(fault);
-                    error.hint = Some(format!(
-                        "if it is one of {}, use --format (--trace-format for bench)",
-                        names()
-                    ));
+                    error.hint = Some(format!("if it is one of {}, use --trace-format", names()));
                     return Err(error);
                 }
             };
@@ -209,8 +206,7 @@ impl<R: BufRead> Reader<R> {
             "the lines contain five whole numbers, with {} requests in {span} units of time, which are ns in MQSim's format and ms in DiskSim's",
             times.len(),
         )));
-        error.hint =
-            Some("use --format mqsim or --format disksim (--trace-format for bench)".to_owned());
+        error.hint = Some("use --trace-format mqsim or --trace-format disksim".to_owned());
         Err(error)
     }
 

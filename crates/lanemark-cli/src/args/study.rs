@@ -11,7 +11,7 @@ use super::{MemoryArgs, RunArgs};
 Example:
   lanemark study sata-express --html page.html")]
 pub(crate) struct StudyArgs {
-    /// Built-in study that `lanemark samples list` lists, or study file
+    /// Built-in study that `lanemark library --kind sample` lists, or study file
     #[arg(value_name = "STUDY")]
     pub(crate) file: PathBuf,
     /// Saved result of `lanemark bench` to show next to the simulated figures

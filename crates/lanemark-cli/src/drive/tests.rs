@@ -55,7 +55,7 @@ fn a_drive_file_states_every_given_value_in_its_unit() {
         "a box",
     ]);
     let wanted = format!(
-        "{} Box 9: ratings from its box, written by `lanemark drive new`. All other values are derived from them.\n\n\
+        "{} Box 9: ratings from its box, written by `lanemark drive`. All other values are derived from them.\n\n\
          [drive]\nname = \"Box 9\"\nkind = \"ssd\"\nsource = \"a box\"\ncapacity = \"2000 GB\"\n\
          port = {{ protocol = \"nvme\", pcie = {{ generation = 4, lanes = 2 }} }}\n\n\
          [rated]\nsource = \"a box\"\nyear = 2021\nrandom_read = 101\nrandom_write = 102\n\

@@ -1,9 +1,9 @@
 //! The prediction of both systems from the turns of the first one.
 //!
-//! Like `lanemark oltp workload`, this module derives a workload from a measured run: the requests, the processor time
-//! and the waits of a transaction. Here the run consists of the first system's turns, and both systems are simulated
-//! under the derived workload. The first system's figures show how well the workload reproduces the turns. The second
-//! system's figures are predicted from measurements of the first system only.
+//! Like `lanemark report --out NAME.toml`, this module derives a workload from a measured run: the requests, the
+//! processor time and the waits of a transaction. Here the run consists of the first system's turns, and both systems
+//! are simulated under the derived workload. The first system's figures show how well the workload reproduces the
+//! turns. The second system's figures are predicted from measurements of the first system only.
 //!
 //! The database and its users work in real time, so their times are divided by the time scale. The simulated host keeps
 //! the study's processors, which this machine's processors represent, so the processor time is also multiplied by the

@@ -1,4 +1,4 @@
-//! The requirements of `lanemark oltp live`: root, programs, and a folder.
+//! The requirements of `lanemark trial --database`: root, programs, and a folder.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The parts of a study that `lanemark oltp live` requires: two systems, their users, and their processor use.
+//! The parts of a study that `lanemark trial --database` requires: two systems, their users, and their processor use.
 
 use lanemark_lab::{Lab, LabError};
 use lanemark_schema::result::{FigureMetric, Provenance, RunResult, StudyOutcome};

@@ -100,7 +100,7 @@ const ENDS: OptionTreatment = Nearly("each test runs until its own end");
 const BATCH: OptionTreatment = Nearly("requests that are due are submitted together");
 const DEVICE: OptionTreatment =
     Nearly("requests go through the block layer, like the kernel's own requests");
-const TRACE: &str = "traces are replayed by `lanemark replay`";
+const TRACE: &str = "`lanemark sim SYSTEM TRACE` and `lanemark bench TARGET TRACE` replay traces";
 const ZONED: &str = "zoned block devices are not supported";
 const ORDERED: &str = "priority classes and shares are not supported";
 const PASSED: &str =

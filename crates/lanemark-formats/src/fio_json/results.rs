@@ -79,7 +79,7 @@ fn import_group(
     let count: usize = group.iter().map(|output| output.drafts.len()).sum();
     if count > TESTS_MAX {
         let message = format!("{count} tests; the maximum of a result is {TESTS_MAX}");
-        return Err(FormatError::file(&stem, message).hint("import fewer files at a time"));
+        return Err(FormatError::file(&stem, message).hint("name fewer files at a time"));
     }
     let (path, version, engine, direct, disks) = group[0].identity();
     let mut result = ResultDraft::new(&stem, version, size(group, supplied.span), supplied);

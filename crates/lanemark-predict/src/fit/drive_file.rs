@@ -14,7 +14,7 @@ use crate::PredictError;
 use lanemark_study::{Location, StudyError, UncertainValue};
 
 /// The first line of a fitted drive's file.
-pub const FITTED_MARK: &str = "# Fitted by `lanemark fit`";
+pub const FITTED_MARK: &str = "# Fitted by `lanemark drive`";
 
 /// The kinds of pages in a cell, in order.
 const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];

@@ -26,9 +26,9 @@ impl AssumedLimit {
     /// Returns how the user can replace the assumption.
     pub fn advice(&self) -> &'static str {
         if self.is_of_host() {
-            "measure your host with `lanemark host measure PATH`, and use it with `--host measured-host.toml`"
+            "measure your host with `lanemark bench PATH --host-only measured-host.toml`, and use it with `--host measured-host.toml`"
         } else {
-            "measure the drive with `lanemark bench` and fit it with `lanemark fit`"
+            "measure the drive with `lanemark bench` and fit it with `lanemark drive --from`"
         }
     }
 }

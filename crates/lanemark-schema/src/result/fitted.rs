@@ -204,7 +204,7 @@ impl FitWarning {
                 "a fit to simulated figures only tests the fit; use `lanemark bench` to measure a real drive"
             }
             Self::NoWrites => {
-                "use --workload fit, which contains tests that write, on a file that may be overwritten"
+                "measure the workload `fit`, which contains tests that write, on a file that may be overwritten"
             }
             Self::LeftOut { .. } => {
                 "the other tests are used; the workload `fit` contains all required tests"

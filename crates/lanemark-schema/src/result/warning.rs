@@ -160,7 +160,7 @@ pub enum Warning {
         test: String,
         /// The setting, such as `the queue depth`.
         what: String,
-        /// Option of `lanemark import` that supplies the setting.
+        /// Option of `lanemark report` that supplies the setting.
         option: String,
     },
     /// The kernel passed requests to worker threads, because they could not be submitted without waiting.
@@ -526,7 +526,7 @@ impl Warning {
                 "rates and mean latencies are as stated; counts and bytes are computed from these figures"
             }
             Self::Imported { .. } => {
-                "use the options of `lanemark import` for values that a file lacks"
+                "use the options of `lanemark report` for values that a file lacks"
             }
             Self::BestOfRuns { .. } => {
                 "expect the drive's mean or median throughput to be lower, and its latency to be higher"
@@ -538,7 +538,7 @@ impl Warning {
                  job a separate group (new_group)"
             }
             Self::NotStated { .. } => {
-                "state the setting with an option of `lanemark import`: simulations require it, and \
+                "state the setting with an option of `lanemark report`: simulations require it, and \
                  Lanemark does not guess"
             }
             Self::PathFails { .. } => {

@@ -66,15 +66,14 @@ impl Test {
             }
             LoadKind::Transactions(transactions) => transactions.check(self.block, self.span)?,
             LoadKind::Database(_) => {
-                let bound =
-                    "a load of requests; `lanemark oltp workload` converts a run to such a load";
+                let bound = "a load of requests; `lanemark report` converts a run to such a load";
                 return fail("load", "a real database".to_owned(), bound);
             }
             LoadKind::PartlyStated(stated) => {
                 let Some((what, option)) = stated.missing().first().copied() else {
                     return fail("requests", "partly stated".to_owned(), "complete requests");
                 };
-                let bound = format!("repeat `lanemark import` with {option}");
+                let bound = format!("save it with `lanemark report FILE {option} --out NEW.json`");
                 let field = if what == "the queue depth" { "queue_depth" } else { "pattern" };
                 return fail(field, "not stated".to_owned(), &bound);
             }

@@ -39,7 +39,7 @@ pub struct PartialRequests {
 }
 
 impl PartialRequests {
-    /// Returns the settings that are not stated, each with the option of `lanemark import` that supplies it.
+    /// Returns the settings that are not stated, each with the option of `lanemark report` that supplies it.
     pub fn missing(&self) -> Vec<(&'static str, &'static str)> {
         let pattern = ("the access pattern", "--pattern sequential|random");
         let depth = ("the queue depth", "--queue-depth N");

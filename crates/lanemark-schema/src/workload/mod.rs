@@ -262,7 +262,7 @@ impl Test {
         }
     }
 
-    /// Returns the settings that the source of a result does not state, each with the option of `lanemark import` that
+    /// Returns the settings that the source of a result does not state, each with the option of `lanemark report` that
     /// supplies it.
     pub fn unstated(&self) -> Vec<(&'static str, &'static str)> {
         if let LoadKind::PartlyStated(stated) = &self.asks { stated.missing() } else { Vec::new() }

@@ -340,7 +340,7 @@ mod tests {
             assert_eq!(text.contains(r#""queue_depth":null"#), queue_depth.is_none());
             assert_eq!(serde_json::from_str::<Test>(&text).unwrap(), test);
             let error = test.checked().unwrap_err().to_string();
-            assert!(error.contains("not stated") && error.contains("lanemark import"), "{error}");
+            assert!(error.contains("not stated") && error.contains("lanemark report"), "{error}");
         }
     }
 

@@ -2,9 +2,9 @@
 //!
 //! Each truth is a library drive on two platforms. The values of the drive, hosts and adapters are drawn from wider
 //! ranges than the model assumes (`truth.rs`). A grid of random 4 KiB requests, by depth and jobs, is simulated on the
-//! first path, with noise. `fit` and `whatif` receive that grid, the library's platforms and the generic drive, but not
-//! the truth's values. Their predictions for the second path are compared with the truth there, and with the rule that
-//! a drive reaches the same rates on both paths, up to the limits of the links ([`score`]).
+//! first path, with noise. The fit and the prediction receive that grid, the library's platforms and the generic drive,
+//! but not the truth's values. The predictions for the second path are compared with the truth there, and with the rule
+//! that a drive reaches the same rates on both paths, up to the limits of the links ([`score`]).
 //!
 //! The simulator itself produces these grids. They test the method, its bias and its intervals, but not the physics of
 //! the model.

@@ -75,7 +75,7 @@ impl fmt::Display for Warning {
             Self::NoLatencies { test } => write!(f, "{test}: latencies were not measured"),
             Self::OptionsContradict { test, what } => write!(f, "{test}: {what}"),
             Self::NotStated { test, what, option } => {
-                write!(f, "{test}: {what} is not stated (import with {option})")
+                write!(f, "{test}: {what} is not stated (`lanemark report` with {option} adds it)")
             }
             Self::Punted { test, workers } => write!(
                 f,
