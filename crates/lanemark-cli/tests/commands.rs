@@ -157,9 +157,15 @@ fn a_path_is_shown_with_its_ceilings_and_drawn() {
     let svg = folder.path().join("path.svg");
     let drawing = svg.to_str().unwrap();
     let system = "crucial-c300-256gb@intel-x58:card-in-ich-x1";
-    let text =
-        lanemark!(&["inspect", system, "--workload", "iometer-2mb-4k-qd3:2mb-sequential-read", "--svg", drawing])
-            .stdout();
+    let text = lanemark!(&[
+        "inspect",
+        system,
+        "--workload",
+        "iometer-2mb-4k-qd3:2mb-sequential-read",
+        "--svg",
+        drawing
+    ])
+    .stdout();
     assert!(text.contains("The bottleneck is Marvell, PCIe 1.0 x1"), "{text}");
     assert!(text.contains("ICH10") && text.contains("port card-in-x16"), "{text}");
     assert!(fs::read_to_string(&svg).unwrap().starts_with("<svg"));

@@ -485,10 +485,7 @@ fn whatif_reports_errors_before_it_simulates() {
         (&["--drive", "no-such-drive"], "no-such-drive"),
         (&["--set", "drive.flash.no_such=1"], "no_such"),
         (&["--queue-depth", "2", "--fit", "fit.json"], "fit.json"),
-        (
-            &["samsung-850-pro-1tb@:sata", "--size", "600GB"],
-            "but the capacity is",
-        ),
+        (&["samsung-850-pro-1tb@:sata", "--size", "600GB"], "but the capacity is"),
     ] {
         let began = Instant::now();
         let (_, message) = folder.ends(&[&["compare", NVME][..], change, &long].concat(), 2);

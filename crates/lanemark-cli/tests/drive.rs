@@ -40,9 +40,8 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
     assert!(brief.lines().count() < 12 && !brief.contains("assumed:"), "{brief}");
     // The evidence is in the file, and is printed on request.
     let file = fs::read_to_string(folder.path().join("maker-model-1tb.toml")).unwrap();
-    let printed = text(
-        &lanemark!(folder.path(), &["library", "./maker-model-1tb.toml"]).output().stdout,
-    );
+    let printed =
+        text(&lanemark!(folder.path(), &["library", "./maker-model-1tb.toml"]).output().stdout);
     let explained = [&BOX[..], &["--explain", "--out", "again.toml"]].concat();
     let explained = text(&lanemark!(folder.path(), &explained).output().stdout);
     for part in [
@@ -91,8 +90,7 @@ fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
         assert!(made.status.success(), "{name}: {}", text(&made.stderr));
         let printed = text(&made.stdout);
         let explained = format!("{name}.toml");
-        let explained =
-            text(&lanemark!(folder.path(), &["library", &explained]).output().stdout);
+        let explained = text(&lanemark!(folder.path(), &["library", &explained]).output().stdout);
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let met =
             printed.lines().map(words).find(|line| line.starts_with("sequential writes 3,000"));

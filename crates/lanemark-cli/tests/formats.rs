@@ -49,8 +49,7 @@ fn sweep() -> (TempDir, String, String) {
 fn a_job_file_is_measured_and_reported_in_the_format_of_fio() {
     let (folder, job, saved) = sweep();
     let target = folder.path().join("target").display().to_string();
-    let arguments =
-        ["bench", &target, &job, "--format", "fio-json", "--out", &saved];
+    let arguments = ["bench", &target, &job, "--format", "fio-json", "--out", &saved];
     let (out, err) = lanemark!(&arguments).texts();
     let whole: Value = serde_json::from_str(&out).expect("nothing but JSON on stdout");
     let jobs = whole["jobs"].as_array().unwrap();
@@ -97,7 +96,10 @@ fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
     let far_file = folder.path().join("far.json").display().to_string();
     fs::write(&far_file, far).unwrap();
     let err = lanemark!(&["report", &grid, &far_file, "--out", &again]).fails_with(2);
-    assert!(err.contains("expected one run, but these are 2: ") && err.contains("/dev/sdz"), "{err}");
+    assert!(
+        err.contains("expected one run, but these are 2: ") && err.contains("/dev/sdz"),
+        "{err}"
+    );
     let both = lanemark!(&["report", &grid, &far_file, "--span", "1TiB"]).stdout();
     assert!(both.contains("/dev/sdz"), "{both}");
     // All unreadable files are reported together, and no result is written.
@@ -118,8 +120,7 @@ fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
 fn one_test_of_a_job_file_goes_by_its_name() {
     let (_folder, job, saved) = sweep();
     let one = format!("{job}:q4");
-    let (out, _) =
-        lanemark!(&["sim", NVME, &one, "--out", &saved, "--format", "csv"]).texts();
+    let (out, _) = lanemark!(&["sim", NVME, &one, "--out", &saved, "--format", "csv"]).texts();
     assert_eq!(out.lines().filter(|line| line.starts_with("q4,")).count(), 1, "{out}");
     let err = lanemark!(&["sim", NVME, &format!("{job}:q5"), "--out", &saved]).fails_with(2);
     assert!(err.contains("there is no test `q5`") && err.contains("hint: one of q1, q4"), "{err}");
@@ -245,8 +246,7 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     let requests = |saved: &Value, kind: &str| {
         saved["tests"][0]["samples"][0][kind]["latency"]["count"].as_u64().unwrap()
     };
-    let (printed, messages) =
-        lanemark!(&["bench", target, job, "--out", out]).texts();
+    let (printed, messages) = lanemark!(&["bench", target, job, "--out", out]).texts();
     assert!(messages.contains("the page cache is used"), "{messages}");
     assert!(printed.contains("99% of the flushes (fdatasync) took up to"), "{printed}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();

@@ -24,8 +24,7 @@ fn a_measured_host_is_a_host_of_a_simulation() {
     let file = std::fs::read_to_string(here.join("h.toml")).unwrap();
     assert!(file.contains("range = ["), "{file}");
     // A second measurement replaces the file of the first measurement.
-    let again =
-        lanemark!(here, &["bench", "--duration", "1s", "--host-only", "h.toml"]).output();
+    let again = lanemark!(here, &["bench", "--duration", "1s", "--host-only", "h.toml"]).output();
     assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
     let rate = |host: &str| {
         let test = "crystaldiskmark-8:rnd4k-q32t1-read";
@@ -74,7 +73,8 @@ fn the_host_in_a_result_is_a_host_of_simulations_fits_and_predictions() {
     let slow = mean(&answer(&[&sim[..], &SHORT, &["--host", "r.json"]].concat()));
     assert!(slow > plain + 80e3, "{plain} {slow}");
 
-    let fit = ["drive", "fitted", "--from", "r.json", "--platform", "workstation-z170:m2", "--json"];
+    let fit =
+        ["drive", "fitted", "--from", "r.json", "--platform", "workstation-z170:m2", "--json"];
     let fitted = answer(&fit);
     assert!(fitted["platform"].as_str().unwrap().ends_with(", Slow"), "{fitted}");
     let fitted = answer(&[&fit[..], &["--host", "linux-block"]].concat());

@@ -79,13 +79,8 @@ fn unmeasured_values_of_fio_are_a_dash_and_unstated_ones_are_not_used() {
     std::fs::write(folder.path().join("fio.json"), bare).unwrap();
     let table = lanemark!(folder.path(), &["report", "fio.json", "--out", "r.json"]).stdout();
     assert!(!table.contains("p99") && table.contains("not stated"), "{table}");
-    let whatif = [
-        "compare",
-        "r.json",
-        "--model",
-        "samsung-950-pro-512gb@workstation-z170:m2",
-        ":pcie-slot",
-    ];
+    let whatif =
+        ["compare", "r.json", "--model", "samsung-950-pro-512gb@workstation-z170:m2", ":pcie-slot"];
     let fit = ["drive", "fitted", "--from", "r.json", "--platform", "workstation-z170:m2"];
     for arguments in [&whatif[..], &fit[..]] {
         let refused = lanemark!(folder.path(), arguments).output();
@@ -151,8 +146,7 @@ fn results_of_other_programs_are_accepted_like_saved_ones() {
     // A request for a figure that the text does not state is rejected, and the error names the figure.
     let terse = foreign("fio-terse-3.txt");
     let refused =
-        lanemark!(folder.path(), &["compare", &terse, "--model", model, ":pcie-slot"])
-            .output();
+        lanemark!(folder.path(), &["compare", &terse, "--model", model, ":pcie-slot"]).output();
     let message = String::from_utf8(refused.stderr).unwrap();
     assert!(refused.status.code() == Some(2) && message.contains("--pattern"), "{message}");
 }

@@ -131,7 +131,8 @@ fn drives_behind_one_uplink_show_their_loss_to_it() {
     // Without the loss, the reported throughput equals the total throughput of the four drives' links.
     assert!((1.9e9..2.4e9).contains(&with), "{with}");
     let alone =
-        lanemark!(&["inspect", "samsung-850-pro-1tb@workstation-z170:sata", "--no-interval"]).stdout();
+        lanemark!(&["inspect", "samsung-850-pro-1tb@workstation-z170:sata", "--no-interval"])
+            .stdout();
     assert!(!alone.contains("drives share"), "{alone}");
 }
 

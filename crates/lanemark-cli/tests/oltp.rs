@@ -74,7 +74,8 @@ fn a_loaded_database_runs_is_consistent_and_is_compared() {
         });
         std::fs::write(here.join(file), run).unwrap();
     }
-    let fleet = ["plan", "fleet", "--present", "calm.json", "--other", "thrice.json", "--nodes", "40"];
+    let fleet =
+        ["plan", "fleet", "--present", "calm.json", "--other", "thrice.json", "--nodes", "40"];
     let many = lanemark!(here, &fleet).stdout();
     assert!(many.contains("26 saved"), "{many}");
     let written = failure(&lanemark!(here, &["compare", "a.json", "oltp.db"]).output());

@@ -66,8 +66,8 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
         assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count(), "{chart}");
         assert!(svg.matches("class=\"title\"").count() >= 1, "{chart} lacks a panel");
     }
-    let dark =
-        lanemark!(folder.path(), &["report", "depths.json", "--dark", "--out", "dark.svg"]).output();
+    let dark = lanemark!(folder.path(), &["report", "depths.json", "--dark", "--out", "dark.svg"])
+        .output();
     assert!(dark.status.success(), "{}", stderr(&dark));
     assert!(fs::read_to_string(folder.path().join("dark.svg")).unwrap().contains("#16181a"));
     // A panel is selected by its title, and an existing drawing with the same name is overwritten.

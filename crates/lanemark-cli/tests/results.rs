@@ -75,7 +75,11 @@ fn columns_are_exported_as_csv() {
     let written = fs::read_to_string(folder.path().join("samples.csv")).unwrap();
     assert_eq!(written.lines().count(), 4);
     assert!(lanemark!(folder.path(), &samples).fails_with(3).contains("exists"));
-    let error = lanemark!(folder.path(), &["report", "one.json", "--format", "fio-json", "--table", "hops"]).fails_with(2);
+    let error = lanemark!(
+        folder.path(),
+        &["report", "one.json", "--format", "fio-json", "--table", "hops"]
+    )
+    .fails_with(2);
     assert!(error.contains("--table applies only to csv"), "{error}");
 }
 

@@ -62,9 +62,10 @@ fn an_unknown_study_is_refused_with_the_nearest_one() {
 #[test]
 fn every_listed_sample_is_copied_and_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
-    let listed: Value =
-        serde_json::from_str(&lanemark!(folder.path(), &["library", "--kind", "sample", "--json"]).stdout())
-            .unwrap();
+    let listed: Value = serde_json::from_str(
+        &lanemark!(folder.path(), &["library", "--kind", "sample", "--json"]).stdout(),
+    )
+    .unwrap();
     let listed = listed.as_array().unwrap();
     let text = lanemark!(folder.path(), &["library", "--kind", "sample"]).stdout();
     lanemark!(folder.path(), &["library", "--copy", "all/of them"]).stdout();
@@ -118,9 +119,7 @@ fn a_copy_overwrites_nothing_and_follows_no_link() {
     assert!(lanemark!(folder.path(), &copy).fails_with(3).contains("msr.csv exists"));
     // One existing name prevents all files from being written.
     assert!(
-        lanemark!(folder.path(), &["library", "--copy", "here"])
-            .fails_with(3)
-            .contains("msr.csv")
+        lanemark!(folder.path(), &["library", "--copy", "here"]).fails_with(3).contains("msr.csv")
     );
     assert_eq!(
         (names(&folder.path().join("here")), fs::read(&file).unwrap()),

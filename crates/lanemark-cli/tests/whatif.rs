@@ -70,12 +70,7 @@ fn an_undetermined_value_of_a_fit_widens_the_prediction() {
         "host": [], "figures": [], "unseen": [], "warnings": [], "simulations": 0
     });
     std::fs::write(&path, fit.to_string()).unwrap();
-    let result = with(&[
-        SATA,
-        "samsung-950-pro-512gb@:m2",
-        "--fit",
-        path.to_str().unwrap(),
-    ]);
+    let result = with(&[SATA, "samsung-950-pro-512gb@:m2", "--fit", path.to_str().unwrap()]);
     let interval =
         |result: &Value, end: &str| result["tests"][0]["interval"][end].as_f64().unwrap();
     let known = with(&[SATA, "samsung-950-pro-512gb@:m2"]);
