@@ -31,12 +31,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<CommandOutcome, Failure> {
     let out = args.out.as_deref().map(|out| OutForm::from_name(out).map(|form| (out, form)));
     let out = out.transpose()?;
     check_table(args, out.map(|(_, form)| form))?;
+    let reservation = out.map(|(out, form)| form.reserve(out)).transpose()?;
     let mut set = ResultSet::load(&args.results, &args.supplied.settings())?;
     set.notes.iter().for_each(|note| tell!("note: {note}"));
     name_runs(args, &mut set)?;
-    match out {
-        Some((out, form)) => {
-            form.write(args, &set, out)?;
+    match out.zip(reservation) {
+        Some(((out, form), reservation)) => {
+            form.write(args, &set, out, &reservation)?;
             match form {
                 OutForm::Saved => output::print(&table(&set)?)?,
                 _ => print_answer(&set)?,

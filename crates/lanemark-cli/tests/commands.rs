@@ -485,7 +485,7 @@ fn a_test_of_rounds_is_measured_until_it_is_steady() {
     let text = text.unwrap();
     fs::write(&file, text.replace("duration    = \"24 h\"", "round = \"50 ms\"")).unwrap();
     let target = folder.path().join("target.dat");
-    let args = [target.as_path(), std::path::Path::new("--workload"), &file];
+    let args = [target.as_path(), &file];
     let mut words = vec!["bench", "--json", "--size", "16MiB"];
     words.extend(args.iter().map(|path| path.to_str().unwrap()));
     let out = folder.path().join("out");

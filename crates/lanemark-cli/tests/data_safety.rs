@@ -366,7 +366,7 @@ fn results_that_cannot_be_are_damaged() {
 #[test]
 fn written_results_can_be_read() {
     let folder = WorkFolder::new();
-    let page = ["--html", "p.html"];
+    let page = ["--out", "p.html"];
     // The test submits few requests in a very long time.
     let text = "[workload]\nname = \"slow\"\nrepeats = 1\naverage = \"mean\"\n\n[[test]]\nname = \"slow\"\n\
         block = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\nspan = \"1 MiB\"\nqueue_depth = 1\n\
@@ -482,7 +482,7 @@ fn whatif_reports_errors_before_it_simulates() {
     folder.write("fit.json", "{}");
     for (change, part) in [
         (&[":no-such-port"][..], "no-such-port"),
-        (&["--drive", "no-such-drive"], "no-such-drive"),
+        (&["no-such-drive"], "no-such-drive"),
         (&["--set", "drive.flash.no_such=1"], "no_such"),
         (&["--queue-depth", "2", "--fit", "fit.json"], "fit.json"),
         (&["samsung-850-pro-1tb@:sata", "--size", "600GB"], "but the capacity is"),
@@ -515,5 +515,5 @@ fn a_warning_is_reported_once_with_its_tests() {
     assert_eq!(warnings(&printed), 1, "{printed}");
     let (_, message) =
         folder.ends(&["report", "warnings.json", "warnings.json", "--out", "p.html"], 0);
-    assert!(message.contains("given twice"), "{message}");
+    assert!(message.contains("named twice"), "{message}");
 }

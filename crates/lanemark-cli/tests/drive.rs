@@ -8,7 +8,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-const BOX: [&str; 16] = [
+const BOX: [&str; 15] = [
     "drive",
     "Maker Model 1TB",
     "--protocol",

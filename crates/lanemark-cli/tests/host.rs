@@ -45,7 +45,7 @@ fn a_measured_host_is_a_host_of_a_simulation() {
 fn the_host_in_a_result_is_a_host_of_simulations_fits_and_predictions() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let here = folder.path();
-    let test = ["--workload", "crystaldiskmark-8:rnd4k-q1t1-read", "--size", "8MiB"];
+    let test = ["crystaldiskmark-8:rnd4k-q1t1-read", "--size", "8MiB"];
     let bench = [&["bench", "file"], &test[..], &["--duration", "100ms", "--out", "r.json"]];
     let output = lanemark!(here, &bench.concat()).output();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -104,21 +104,22 @@ fn the_host_in_a_result_is_a_host_of_simulations_fits_and_predictions() {
 fn wrong_arguments_are_refused_before_anything_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    let measure = |more: &[&'static str]| [&["host", "measure"], more].concat();
+    let measure = |more: &[&'static str]| [&["bench"], more].concat();
     let begun = Instant::now();
-    let text = lanemark!(here, &measure(&["--duration", "10ms"])).fails_with(2);
+    let text =
+        lanemark!(here, &measure(&["--duration", "10ms", "--host-only", "h.toml"])).fails_with(2);
     assert!(text.contains("expected 1 s to 600 s"), "{text}");
-    let text = lanemark!(here, &measure(&["--out", "host.json"])).fails_with(2);
+    let text = lanemark!(here, &measure(&["--host-only", "host.json"])).fails_with(2);
     assert!(text.contains("expected a .toml file"), "{text}");
     // No user can create a file there, including root.
-    lanemark!(here, &measure(&["--out", "/proc/host.toml"])).fails_with(1);
+    lanemark!(here, &measure(&["--host-only", "/proc/host.toml"])).fails_with(1);
     std::fs::write(here.join("mine.toml"), "my notes").unwrap();
-    lanemark!(here, &measure(&["--out", "mine.toml"])).fails_with(3);
+    lanemark!(here, &measure(&["--host-only", "mine.toml"])).fails_with(3);
     assert_eq!(std::fs::read_to_string(here.join("mine.toml")).unwrap(), "my notes");
     let text =
         lanemark!(here, &["sim", "d@p,h:m2", "data-sheet", "--host", "linux-file"]).fails_with(2);
     assert!(text.contains("already names the host `h`"), "{text}");
-    let target = lanemark!(here, &measure(&["mine.toml", "--out", "new.toml"])).output();
+    let target = lanemark!(here, &measure(&["mine.toml", "--host-only", "new.toml"])).output();
     assert!(!target.status.success());
     let text = String::from_utf8_lossy(&target.stderr).into_owned();
     assert!(text.contains("expected a folder or a block device"), "{text}");

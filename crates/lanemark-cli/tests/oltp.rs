@@ -224,8 +224,8 @@ fn a_run_becomes_a_workload_of_the_simulator() {
         printed.contains("[transactions]")
             && printed.contains("reads from the device during the run")
     );
-    oltp(here, &["workload", "a.json", "--out", "as-measured.toml"]).stdout();
-    oltp(here, &["workload", "a.json", "--out", "as-measured.toml"]).stdout();
+    lanemark!(here, &["report", "a.json", "--out", "as-measured.toml"]).stdout();
+    lanemark!(here, &["report", "a.json", "--out", "as-measured.toml"]).stdout();
     let simulated = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .current_dir(here)
         .args(["sim", "samsung-pm9a3-7680gb@server-pcie5:bay", "as-measured.toml", "--json"])

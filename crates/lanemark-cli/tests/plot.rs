@@ -93,7 +93,7 @@ fn an_impossible_drawing_is_refused_and_nothing_is_overwritten() {
         );
     };
     fails(&["depths.json", "--out", "mine.svg"], "mine.svg exists and");
-    fails(&["depths.json", "--out", "x.png"], "expected .svg");
+    fails(&["depths.json", "--out", "x.png"], "selects no form");
     fails(&["depths.json", "--panel", "none", "--out", "x.svg"], "that contains `none`");
     fails(&["absent.json", "--out", "x.svg"], "absent.json");
     fails(&["depths.toml", "--out", "x.svg"], "depths.toml");

@@ -174,7 +174,7 @@ fn whole_numbers_that_may_be_of_either_simulator_are_refused() {
     let out = folder.path().to_str().unwrap();
     let path = path.to_str().unwrap();
     let message = replay(&[NVME, path, "--out", out]).fails_with(2);
-    assert!(message.contains("--format mqsim or --format disksim"), "{message}");
+    assert!(message.contains("--trace-format mqsim or --trace-format disksim"), "{message}");
     let span = |format| {
         let result = json(&[NVME, path, "--trace-format", format, "--out", out]);
         result["tests"][0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap()

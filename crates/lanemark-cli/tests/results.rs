@@ -69,7 +69,7 @@ fn columns_are_exported_as_csv() {
     assert_eq!((at("test"), at("repeats"), at("block_bytes")), ("RND4K Q32T1 read", "3", "4096"));
     let iops: f64 = at("iops").parse().unwrap();
     assert!(iops > 100_000.0);
-    let samples = ["report", "one.json", "--format", "csv", "--table", "samples"];
+    let samples = ["report", "one.json", "--table", "samples"];
     let samples = [&samples[..], &["--out", "samples.csv"]].concat();
     assert_eq!(lanemark!(folder.path(), &samples).stdout(), "");
     let written = fs::read_to_string(folder.path().join("samples.csv")).unwrap();

@@ -58,7 +58,6 @@ fn commands() -> Vec<Vec<&'static str>> {
         sweep.to_vec(),
         vec!["study", "sata-vs-nvme-datasheets", "--no-interval"],
         vec!["sim", NVME, "columns.csv", "--as-one", "--wrap"],
-        vec!["report", "fio-3.33-plus.json"],
         vec!["oltp", "run", "--duration", "300 ms", "--ramp", "0 s", "--repeats", "1"],
     ]
 }
@@ -66,7 +65,6 @@ fn commands() -> Vec<Vec<&'static str>> {
 /// Copies the commands' input files into the current folder, and returns the names of the files there.
 fn prepare(user: &User) -> Vec<String> {
     user.lanemark(&["library", "columns.csv", "--copy"]).texts();
-    user.lanemark(&["library", "fio-3.33-plus.json", "--copy"]).texts();
     user.lanemark(&["oltp", "load", "--warehouses", "1", "--scale", "100"]).texts();
     names(user.current.path())
 }

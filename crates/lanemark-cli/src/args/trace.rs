@@ -84,12 +84,15 @@ pub(crate) fn refuse_with_trace(options: &[(&str, bool)]) -> Result<(), Failure>
     }
 }
 
-/// Returns the trace that the name of a workload denotes: an existing file or pipe that is neither an entry of the
-/// library nor a workload by its ending.
+/// Returns the trace that the name of a workload denotes: a file or pipe that is neither an entry of the library nor a
+/// workload by its ending. A name with another ending is a trace even if there is no such file.
 pub(crate) fn trace_file<'n>(library: &Library, name: &'n str) -> Option<&'n Path> {
     let path = Path::new(name);
-    let ending = path.extension().and_then(|ending| ending.to_str());
+    let is_file = input::is_piped(path) || path.is_file();
+    // The name of a test may follow the name of a workload file.
+    let file = if is_file { name } else { name.split(':').next().unwrap_or(name) };
+    let ending = Path::new(file).extension().and_then(|ending| ending.to_str());
     let is_workload = ending.is_some_and(|ending| WORKLOADS.contains(&ending))
-        || library.names(LibraryKind::Workload).iter().any(|known| known == name);
-    (!is_workload && (input::is_piped(path) || path.is_file())).then_some(path)
+        || library.names(LibraryKind::Workload).iter().any(|known| known == file);
+    (!is_workload && (is_file || ending.is_some())).then_some(path)
 }

@@ -59,7 +59,24 @@ impl OutForm {
         form.map(|(_, form)| *form).ok_or_else(|| {
             let endings = ENDINGS.map(|(ending, _)| ending).join(", ");
             Failure::input(format!("--out {}: the name selects no form", out.display()))
-                .hint(format!("use a name that ends in {endings}, or a folder with / at its end"))
+                .hint(format!(
+                    "use a name that ends in {endings}, or a folder with / at its end; for a PNG, use the button \
+                     next to a chart on the page"
+                ))
+        })
+    }
+
+    /// Reserves the name of the file, before results are read.
+    pub(super) fn reserve(self, out: &Path) -> Result<Reservation, Failure> {
+        Ok(match self {
+            Self::Page => Reservation::Marked(OutputFile::open(out, &PAGE)?),
+            Self::Chart => Reservation::Marked(OutputFile::open(out, &PLOT)?),
+            Self::Workload => Reservation::Marked(OutputFile::open(out, &WORKLOAD)?),
+            Self::FioJson | Self::Csv | Self::Text => {
+                refuse_other(out)?;
+                Reservation::New(ReservedName::with_folders(out)?)
+            }
+            Self::Saved | Self::FioFolder => Reservation::Later,
         })
     }
 
@@ -69,29 +86,29 @@ impl OutForm {
         args: &ReportArgs,
         set: &ResultSet,
         out: &Path,
+        reservation: &Reservation,
     ) -> Result<(), Failure> {
         match self {
             Self::Page => {
-                let page = OutputFile::open(out, &PAGE)?;
                 let runs: Vec<&RunResult> = set.runs.iter().collect();
-                page.write(&lanemark_report::html(set.study.as_ref(), &runs))?;
+                reservation.write(&lanemark_report::html(set.study.as_ref(), &runs))
             }
-            Self::Chart => draw(args, set, out)?,
+            Self::Chart => reservation.write(&draw(args, set)?),
             Self::Saved => {
                 let run = set.only_run()?;
                 let what = format!("report-{}", run.workload.id);
                 let started_at = &run.provenance.started_at;
                 let saver = ResultSaver::open(Destination::Requested(out), &what, started_at)?;
-                saver.save_run(run)?;
+                Ok(saver.save_run(run)?)
             }
             Self::FioJson => {
                 let run = set.only_run()?;
                 check_requests(run)?;
-                write_new(out, &fio_json(run))?;
+                reservation.write(&fio_json(run))
             }
-            Self::FioFolder => write_folder(set.only_run()?, out)?,
-            Self::Csv => write_new(out, &super::csv(args, set.only_run()?))?,
-            Self::Text => write_new(out, &super::table(set)?)?,
+            Self::FioFolder => write_folder(set.only_run()?, out),
+            Self::Csv => reservation.write(&super::csv(args, set.only_run()?)),
+            Self::Text => reservation.write(&super::table(set)?),
             Self::Workload => {
                 let run = set.only_run()?;
                 if !matches!(run.target, Target::Database(_)) {
@@ -100,10 +117,29 @@ impl OutForm {
                         Failure::input(message).hint("use a result that `lanemark oltp run` saved")
                     );
                 }
-                OutputFile::open(out, &WORKLOAD)?.write(&lanemark_oltp::workload(run)?)?;
+                reservation.write(&lanemark_oltp::workload(run)?)
             }
         }
-        Ok(())
+    }
+}
+
+/// The reserved name of a file.
+pub(super) enum Reservation {
+    /// A file that may replace a file of the same type.
+    Marked(OutputFile),
+    /// A new file.
+    New(ReservedName),
+    /// The names depend on the results.
+    Later,
+}
+
+impl Reservation {
+    fn write(&self, text: &str) -> Result<(), Failure> {
+        match self {
+            Self::Marked(file) => Ok(file.write(text)?),
+            Self::New(file) => Ok(file.write(text.as_bytes())?),
+            Self::Later => Ok(()),
+        }
     }
 }
 
@@ -111,9 +147,8 @@ fn fio_json(run: &RunResult) -> String {
     formats::foreign(run, Some(OutputFormat::FioJson)).unwrap_or_default()
 }
 
-/// Draws the requested chart.
-fn draw(args: &ReportArgs, set: &ResultSet, out: &Path) -> Result<(), Failure> {
-    let outlet = OutputFile::open(out, &PLOT)?;
+/// Returns the drawing of the requested chart.
+fn draw(args: &ReportArgs, set: &ResultSet) -> Result<String, Failure> {
     let chart = &args.chart;
     let runs: Vec<&RunResult> = set.runs.iter().collect();
     let style = PlotStyle { dark: chart.dark, columns: chart.columns.into() };
@@ -129,13 +164,7 @@ fn draw(args: &ReportArgs, set: &ResultSet, out: &Path) -> Result<(), Failure> {
             None => failure.hint(chart.chart.needs()),
         }
     })?;
-    Ok(outlet.write(&plot.svg)?)
-}
-
-/// Writes a new file.
-fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
-    refuse_other(path)?;
-    Ok(ReservedName::with_folders(path)?.write(text.as_bytes())?)
+    Ok(plot.svg)
 }
 
 /// Writes one file per test.

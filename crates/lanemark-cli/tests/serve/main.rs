@@ -91,8 +91,8 @@ impl Server {
     }
 
     fn control(&self, words: &[&str]) -> Output {
-        let [command, words @ ..] = words else { panic!("a command") };
-        let words = [&["serve", command, "control"], words].concat();
+        let [verb, words @ ..] = words else { panic!("a command") };
+        let words = [&["serve", verb, "control"], words].concat();
         command(self.folder.path(), &words).output().unwrap()
     }
 
