@@ -34,7 +34,9 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
     let brief = text(&made.stdout);
     let first = brief.lines().next().unwrap();
     assert!(
-        first.starts_with("Maker Model 1TB: the model meets its 2 ratings within 0.0%"),
+        first.starts_with(
+            "Maker Model 1TB: the model's largest error against its 2 ratings is 0.0%"
+        ),
         "{brief}"
     );
     assert!(brief.lines().count() < 12 && !brief.contains("assumed:"), "{brief}");

@@ -49,12 +49,12 @@ pub fn drive_answer(name: &str, ratings: &[DriveRating], origins: OriginCounts) 
     match worst {
         None => format!("{name}: {of}."),
         Some(worst) => {
-            let count = match ratings.len() {
-                1 => "its rating".to_owned(),
-                count => format!("its {count} ratings"),
+            let among = match ratings.len() {
+                1 => "error against its rating".to_owned(),
+                count => format!("largest error against its {count} ratings"),
             };
-            let within = percent(worst.error().abs());
-            format!("{name}: the model meets {count} within {within} ({}); {of}.", worst.what)
+            let error = percent(worst.error().abs());
+            format!("{name}: the model's {among} is {error} ({}); {of}.", worst.what)
         }
     }
 }
@@ -146,7 +146,7 @@ mod tests {
     fn the_answer_names_the_rating_that_is_missed_most() {
         let origins = OriginCounts { stated: 3, derived: 4, assumed: 5 };
         let answer = drive_answer("X", &[rating("reads", 101.0), rating("writes", 90.0)], origins);
-        let wanted = "X: the model meets its 2 ratings within 10.0% (writes); 3 of its 12 values are stated, 4 derived and 5 assumed.";
+        let wanted = "X: the model's largest error against its 2 ratings is 10.0% (writes); 3 of its 12 values are stated, 4 derived and 5 assumed.";
         assert_eq!(answer, wanted);
         let bare = drive_answer("X", &[], origins);
         assert_eq!(bare, "X: 3 of its 12 values are stated, 4 derived and 5 assumed.");

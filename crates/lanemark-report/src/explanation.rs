@@ -154,7 +154,7 @@ fn evidence_text(sign: &EvidenceItem) -> String {
             format!("{device} was busy {} of the time", percent_whole(*share))
         }
         EvidenceItem::DeviceTime { device_ns, request_ns } => format!(
-            "a request took {} µs at the device, out of {} µs for the program",
+            "requests took {} µs at the device, and {} µs for the program",
             us(device_ns),
             us(request_ns)
         ),

@@ -109,11 +109,11 @@ pub(crate) fn table(
         Column::name("test"),
         Column::name("system"),
         Column::number("simulated", unit),
-        Column::text("80% in").optional(1),
+        Column::text("80% interval"),
         Column::number("spread", "").optional(2),
         figures(Column::number("published", unit)),
         figures(Column::number("error", "")),
-        figures(Column::text("role")),
+        figures(Column::text("role")).optional(3),
     ];
     columns.extend(measured.iter().map(|(name, _)| Column::number(name, unit).optional(1)));
     let mut table = Table::new(columns);

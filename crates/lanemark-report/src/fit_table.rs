@@ -42,8 +42,8 @@ pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Returns a sentence such as `The fitted model of Drive X meets the throughput of 12 tests within 4.2%, half of them
-/// within 1.3%; …`.
+/// Returns a sentence such as `The fitted model of Drive X is within 1.3% of the throughput in half of 12 tests; its
+/// largest error is 4.2%; …`.
 fn answer(fitted: &FittedDrive) -> String {
     let errors = fitted.errors();
     let is_identified =
@@ -54,11 +54,11 @@ fn answer(fitted: &FittedDrive) -> String {
     let name = &fitted.measured;
     match (errors.get(errors.len() / 2), errors.last()) {
         (Some(middle), Some(most)) => format!(
-            "The fitted model of {name} meets the throughput of {} tests within {}, half of them \
-             within {}; {of}.",
+            "The fitted model of {name} is within {} of the throughput in half of {} tests; its largest \
+             error is {}; {of}.",
+            percent(*middle),
             errors.len(),
-            percent(*most),
-            percent(*middle)
+            percent(*most)
         ),
         _ => format!("No tests remain for fitting {name}; {of}."),
     }

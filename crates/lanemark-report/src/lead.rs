@@ -112,7 +112,7 @@ fn count(iops: f64) -> String {
     if iops < 100.0 { significant(iops) } else { grouped(&fixed(iops, 0)) }
 }
 
-/// Returns a text such as `, in 80% of cases 35.2 to 46.7 MB/s`; empty if there is no interval.
+/// Returns a text such as ` (80% interval 35.2 to 46.7)`; empty if there is no interval.
 fn interval(test: &TestResult) -> String {
     let Some(interval) = &test.interval else { return String::new() };
     if is_wide(interval.low_ratio, interval.high_ratio) {
@@ -120,11 +120,7 @@ fn interval(test: &TestResult) -> String {
     }
     let value = test.throughput_bytes_per_second.value / 1e6;
     let rate_at = |ratio: f64| grouped(&significant(value * ratio));
-    format!(
-        ", in 80% of cases {} to {} MB/s",
-        rate_at(interval.low_ratio),
-        rate_at(interval.high_ratio)
-    )
+    format!(" (80% interval {} to {})", rate_at(interval.low_ratio), rate_at(interval.high_ratio))
 }
 
 /// Returns the mean latencies of a trace that was replayed at its recorded times. The rate of such a replay depends
@@ -240,8 +236,7 @@ mod tests {
             widest: None,
             percentiles: Vec::new(),
         });
-        let wanted =
-            format!("{rate}, in 80% of cases 32.8 to 45.1 MB/s, with a mean latency of 80.0 µs.");
+        let wanted = format!("{rate} (80% interval 32.8 to 45.1), with a mean latency of 80.0 µs.");
         assert_eq!(lead(vec![drawn.clone()]), wanted);
         drawn.interval = Some(PredictionInterval {
             low_ratio: 0.1,

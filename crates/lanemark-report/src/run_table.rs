@@ -36,12 +36,12 @@ struct ShownPercentile {
 /// The percentiles that have a column.
 const SHOWN_PERCENTILES: [ShownPercentile; 3] = [
     ShownPercentile { percentile: 50.0, name: "p50", rank: 2, interval: None },
-    ShownPercentile { percentile: 99.0, name: "p99", rank: 1, interval: Some(("80% of p99", 4)) },
+    ShownPercentile { percentile: 99.0, name: "p99", rank: 1, interval: Some(("p99 interval", 4)) },
     ShownPercentile {
         percentile: 99.9,
         name: "p99.9",
         rank: 3,
-        interval: Some(("80% of p99.9", 5)),
+        interval: Some(("p99.9 interval", 5)),
     },
 ];
 
@@ -271,7 +271,7 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
     }
     columns.extend([
         Column::number("MB/s", "10^6 B/s"),
-        Column::text("80% in").optional(1),
+        Column::text("80% interval"),
         Column::number("spread", "").optional(4),
         Column::number("IOPS", "1/s"),
         Column::number("mean", unit.name()),

@@ -107,13 +107,21 @@ pub(super) fn settings_sentence(test: &TestResult, users: &DatabaseUsers) -> Str
         count => format!("{count} repeats"),
     };
     format!(
-        "profile {}, {} warehouses{part}, {} users, {think}, ramp {} s, {repeats} of {} s",
+        "profile {}, {}{part}, {}, {think}, ramp {} s, {repeats} of {} s",
         users.profile.name(),
-        users.warehouses,
-        test.test.threads,
+        counted_noun(users.warehouses, "warehouse"),
+        counted_noun(test.test.threads, "user"),
         test.test.ramp.as_seconds(),
         test.test.duration.unwrap_or_default().as_seconds()
     )
+}
+
+/// Returns a number with its noun, such as `1 user` or `2 users`.
+fn counted_noun(count: impl Into<i64>, noun: &str) -> String {
+    match count.into() {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
 }
 
 /// Builds the table of the parts of a transaction's time.

@@ -62,7 +62,7 @@ fn every_piece_of_evidence_is_a_text_with_its_figures() {
         ),
         (
             EvidenceItem::DeviceTime { device_ns: 12_300.0, request_ns: 45_600.0 },
-            "a request took 12.3 µs at the device, out of 45.6 µs for the program",
+            "requests took 12.3 µs at the device, and 45.6 µs for the program",
         ),
         (
             EvidenceItem::DeeperQueue { queue_depth: 7, gain: 1.35 },

@@ -170,7 +170,7 @@ pub(crate) fn sentence(view: &TestedPath) -> String {
     let interval = view.interval.as_ref().map_or(String::new(), |interval| {
         let rate_at = |ratio: f64| significant(simulated.as_megabytes() * ratio);
         format!(
-            ", in 80% of cases {} to {} MB/s",
+            " (80% interval {} to {})",
             rate_at(interval.low_ratio),
             rate_at(interval.high_ratio)
         )
@@ -382,7 +382,7 @@ mod tests {
             percentiles: Vec::new(),
         });
         let text = sentence(&TestedPath { interval, ..of(&two, Some(390)) });
-        assert!(text.ends_with("(98% of it), in 80% of cases 195 to 780 MB/s."), "{text}");
+        assert!(text.ends_with("(98% of it) (80% interval 195 to 780)."), "{text}");
     }
 
     fn loss(own: Option<&str>, drives: u32) -> LinkLoss {
