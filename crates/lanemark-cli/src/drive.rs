@@ -1,42 +1,28 @@
 //! `lanemark drive`: writes drive files from the ratings on a box or from measured results.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use lanemark_lab::ratings::{REACHED, RatingComparison};
+use lanemark_lab::LabError;
 use lanemark_lab::results::OutputFile;
-use lanemark_lab::{Lab, LabError};
-use lanemark_report::{DriveRating, DriveValue, OriginCounts};
-use lanemark_schema::result::SCHEMA_VERSION;
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 use lanemark_study::rated::{self, FileValue};
-use lanemark_study::{Library, Origin, workload};
-use serde::Serialize;
 
 use crate::args::{DriveArgs, Media, Protocol, RatingArgs};
 use crate::failure::{CommandOutcome, Failure};
-use crate::formats::with;
-use crate::library::ValueJson;
+use crate::library::DescribedModel;
 use crate::messages::tell;
 use crate::outlets::RATED;
-use crate::{fit, library, output};
+use crate::{fit, library};
 
 pub(crate) fn run(args: &DriveArgs) -> Result<CommandOutcome, Failure> {
     if args.fit.from.is_empty() { new(args) } else { fit::run(args) }
 }
 
-/// Shows a library drive or drive file: its ratings next to the model's figures, and the origin of each value.
-pub(crate) fn show(library: &Library, drive: &str, json: bool) -> Result<(), Failure> {
-    print(&describe(library, drive)?, true, json)
-}
-
-/// Returns the path of the drive file, after checking that it can be created.
-pub(crate) fn new_file(args: &DriveArgs) -> Result<PathBuf, Failure> {
-    let path =
-        args.out.clone().unwrap_or_else(|| PathBuf::from(workload::slug(&args.name) + ".toml"));
-    if path.extension().is_none_or(|extension| extension != "toml") {
-        let message = format!("--out {}: expected a .toml file", path.display());
-        return Err(Failure::input(message));
-    }
+/// Writes the file after checking that other commands accept it.
+fn new(args: &DriveArgs) -> Result<CommandOutcome, Failure> {
+    let library = library::open(&args.library)?;
+    let text = text(&args.name, &args.ratings)?;
+    let path = args.file()?;
     // The user may have edited an existing file.
     if path.symlink_metadata().is_ok() {
         let message = format!("{} already exists", path.display());
@@ -44,14 +30,6 @@ pub(crate) fn new_file(args: &DriveArgs) -> Result<PathBuf, Failure> {
             LabError::refused(message).hint("use a different file for --out"),
         ));
     }
-    Ok(path)
-}
-
-/// Writes the file after checking that other commands accept it.
-fn new(args: &DriveArgs) -> Result<CommandOutcome, Failure> {
-    let library = library::open(&args.library)?;
-    let text = text(&args.name, &args.ratings)?;
-    let path = new_file(args)?;
     rated::check(&library, &text)?;
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(|error| {
@@ -61,10 +39,10 @@ fn new(args: &DriveArgs) -> Result<CommandOutcome, Failure> {
     let outlet = OutputFile::open(&path, &RATED)?;
     outlet.write(&text)?;
     let named = in_folder(&path);
-    let described = describe(&library, &named)?;
+    let described = library::describe(&library, &named)?;
     // The file also contains the evidence for the printed answer.
     outlet.write(&(text + &notes(&described)))?;
-    print(&described, args.explain, args.json)?;
+    library::print(&described, args.explain, args.json)?;
     tell!("wrote {named}");
     Ok(CommandOutcome::Done)
 }
@@ -85,74 +63,6 @@ fn notes(described: &DescribedModel) -> String {
 fn in_folder(path: &Path) -> String {
     let text = path.display().to_string();
     if text.contains('/') { text } else { format!("./{text}") }
-}
-
-/// A drive's model, for output as JSON and as text.
-#[derive(Serialize)]
-struct DescribedModel {
-    schema_version: u32,
-    answer: String,
-    name: String,
-    ratings: Vec<RatingComparison>,
-    values: Vec<ValueJson>,
-    #[serde(skip)]
-    rows: Vec<DriveValue>,
-    #[serde(skip)]
-    origins: OriginCounts,
-}
-
-fn describe(library: &Library, drive: &str) -> Result<DescribedModel, Failure> {
-    if !drive.ends_with(".toml") && Path::new(drive).is_file() {
-        let hint = format!("`lanemark inspect {drive}` names the drives in another tool's list");
-        return Err(Failure::input(format!("{drive} is not a drive file")).hint(hint));
-    }
-    let explained = rated::explain(library, drive)?;
-    let ratings = match &explained.rated {
-        Some(rated) => Lab::default().ratings_met(library, drive, rated)?,
-        None => Vec::new(),
-    };
-    let mut origins = OriginCounts::default();
-    for record in &explained.values {
-        match record.origin {
-            Origin::Sourced(_) | Origin::Overridden => origins.stated += 1,
-            Origin::Derived(_) => origins.derived += 1,
-            Origin::Assumed(_) => origins.assumed += 1,
-        }
-    }
-    let name = explained.name;
-    Ok(DescribedModel {
-        schema_version: SCHEMA_VERSION,
-        answer: lanemark_report::drive_answer(&name, &rating_rows(&ratings), origins),
-        ratings,
-        values: explained.values.iter().map(ValueJson::from_record).collect(),
-        rows: explained.values.iter().map(library::shown_value).collect(),
-        origins,
-        name,
-    })
-}
-
-fn rating_rows(ratings: &[RatingComparison]) -> Vec<DriveRating> {
-    let rating = |met: &RatingComparison| DriveRating {
-        what: met.what.to_owned(),
-        unit: met.unit,
-        rated: met.rated,
-        simulated: met.simulated,
-    };
-    ratings.iter().map(rating).collect()
-}
-
-fn print(described: &DescribedModel, explain: bool, json: bool) -> Result<(), Failure> {
-    if json {
-        return output::print_json(described);
-    }
-    let DescribedModel { name, ratings, rows: values, origins, .. } = described;
-    let style = output::style();
-    let mut text =
-        lanemark_report::ratings_text(name, &rating_rows(ratings), *origins, REACHED, &style);
-    if explain {
-        text = with(text, &lanemark_report::drive_text(name, values, &style));
-    }
-    output::print(&text)
 }
 
 /// Returns the text of the file, or one error for all missing values.

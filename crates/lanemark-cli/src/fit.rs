@@ -5,7 +5,6 @@ use lanemark_lab::{Pool, settings};
 use lanemark_predict::{FitInput, REQUESTS, WORK_MAX, fit};
 
 use crate::args::DriveArgs;
-use crate::drive::new_file;
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::DRIVE;
@@ -22,7 +21,7 @@ pub(crate) fn run(args: &DriveArgs) -> Result<CommandOutcome, Failure> {
         let message = format!("--platform {measured_in}: expected PLATFORM:PORT");
         return Err(Failure::input(message).hint("for example --platform workstation-z170:m2"));
     };
-    let out = OutputFile::open(&new_file(args)?, &DRIVE)?;
+    let out = OutputFile::open(&args.file()?, &DRIVE)?;
     let settings = settings(&fit_args.set)?;
     let load = |name: &String| Ok((name.clone(), results::load_run(name)?));
     let loaded = fit_args.from.iter().map(load).collect::<Result<Vec<_>, Failure>>()?;

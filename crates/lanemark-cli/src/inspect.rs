@@ -11,7 +11,8 @@ use lanemark_lab::results::OutputFile;
 use lanemark_lab::{input, machine};
 use lanemark_report::{ceilings_text, inspection_svg, inspection_text};
 use lanemark_schema::result::{HopCeiling, Inspection};
-use lanemark_study::{inspected, workload};
+use lanemark_study::library::LibraryKind;
+use lanemark_study::{Location, StudyError, inspected, workload};
 use serde::Serialize;
 
 use crate::args::InspectArgs;
@@ -98,6 +99,21 @@ fn write_capture(
     Ok(())
 }
 
+/// Adds the most similar name of a platform to the error about a target that is neither a device nor a file.
+fn no_device(args: &InspectArgs, failure: Failure) -> Failure {
+    let Some(name) = args.target.as_deref().filter(|name| !name.contains('/')) else {
+        return failure;
+    };
+    let Ok(library) = library::open(&args.library) else { return failure };
+    let platforms = library.names(LibraryKind::Platform);
+    let known = platforms.iter().map(String::as_str);
+    let unknown = StudyError::unknown(Location::file("library"), "platform", name, known);
+    match unknown.hint {
+        Some(hint) if hint.starts_with("did you mean") => failure.hint(hint),
+        _ => failure,
+    }
+}
+
 /// Rejects options of modelled systems for a machine.
 fn check_machine_options(args: &InspectArgs) -> Result<(), Failure> {
     let of_models = [("--set", !args.set.is_empty()), ("--no-interval", args.no_interval)];
@@ -132,7 +148,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome, Failure> {
             Sysfs::of_lspci(&text, file).map_err(|error| described::refused(error))?
         }
     };
-    let inspection = inspect(&sysfs, target)?;
+    let inspection = inspect(&sysfs, target).map_err(|error| no_device(args, error.into()))?;
     if let (Some(reserved), Some(captured)) = (&capture, sysfs.capture()) {
         write_capture(reserved, captured, target, &inspection)?;
     }

@@ -1,12 +1,13 @@
 //! `lanemark library`: lists and shows the entries of the library. This module also opens the library for every
 //! command.
 
+mod described;
 mod entry;
 mod show;
 mod value;
 
+pub(crate) use described::{DescribedModel, describe, print};
 pub(crate) use entry::PlatformEntry;
-pub(crate) use value::{ValueJson, shown_value};
 
 use lanemark_lab::open_library;
 use lanemark_study::Library;

@@ -1,4 +1,5 @@
-//! `lanemark library --kind sample` and `--copy`: lists the built-in studies, results, traces and job files, and copies them to a folder.
+//! `lanemark library --kind sample` and `--copy`: lists the built-in studies, results, traces and job files, and copies
+//! them to a folder.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind};

@@ -1,4 +1,5 @@
-//! Commands to a running server: `lanemark serve status`, `fault`, `cut` and `stop`, and the execution of its commands in the server.
+//! Commands to a running server: `lanemark serve status`, `fault`, `cut` and `stop`, and the execution of its commands
+//! in the server.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -78,7 +78,7 @@ fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
     let folder = tempfile::tempdir().unwrap();
     let of = |name: &str, capacity: &str, more: &[&str]| {
         let mut arguments = BOX.to_vec();
-        (arguments[2], arguments[10]) = (name, capacity);
+        (arguments[1], arguments[9]) = (name, capacity);
         arguments.extend(more);
         lanemark!(folder.path(), &arguments).output()
     };
@@ -148,11 +148,11 @@ fn another_file_is_not_written_over_and_odd_names_are_quoted() {
     assert_eq!(fs::read_to_string(&path).unwrap(), written);
     fs::remove_file(&path).unwrap();
     let mut fine = BOX;
-    fine[12] = "3400.000123 MB/s";
+    fine[11] = "3400.000123 MB/s";
     assert!(lanemark!(folder.path(), &fine).output().status.success());
     assert!(fs::read_to_string(&path).unwrap().contains("\"3400000123 B/s\""));
     let mut odd = BOX;
-    odd[2] = "a \"b\" \\ c\n[flash]";
+    odd[1] = "a \"b\" \\ c\n[flash]";
     let made = lanemark!(folder.path(), &[&odd[..], &["--out", "odd.toml"]].concat()).output();
     assert!(made.status.success(), "{}", text(&made.stderr));
     let output = lanemark!(folder.path(), &["library", "./odd.toml"]).output();

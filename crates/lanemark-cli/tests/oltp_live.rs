@@ -1,5 +1,5 @@
-//! `lanemark trial --database` in its short form: both systems of the study, and cleanup regardless of how the command ends.
-//! The tests are skipped, with a message, if root, FUSE, loop devices or PostgreSQL's programs are missing.
+//! `lanemark trial --database` in its short form: both systems of the study, and cleanup regardless of how the command
+//! ends. The tests are skipped, with a message, if root, FUSE, loop devices or PostgreSQL's programs are missing.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

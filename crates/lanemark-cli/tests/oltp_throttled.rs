@@ -1,5 +1,5 @@
-//! `lanemark report --out workload.toml` for a device that a control group throttles: a run at one rate predicts the transaction rate
-//! under a different throttle.
+//! `lanemark report --out workload.toml` for a device that a control group throttles: a run at one rate predicts the
+//! transaction rate under a different throttle.
 //!
 //! A throttle delays requests before they reach the block device, whose own times stay short. Only the sampled waits of
 //! the sessions reveal the throttle. Without a throttle, the device's speed would depend on its other users, so that no

@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lanemark_formats::SuppliedSettings;
 use lanemark_formats::foreign::ForeignRun;
-use lanemark_formats::{FormatError, FormatErrors, SuppliedSettings};
 use lanemark_schema::result::{RunResult, StudyOutcome, Target};
 
-use crate::error::LabError;
+use crate::error::{ErrorCause, LabError};
 use crate::foreign::{self, ForeignInput};
 use crate::input;
 use crate::results::{self, SavedResult};
@@ -35,7 +35,7 @@ struct ReadingState<'s> {
     runs: Vec<(usize, RunResult)>,
     foreign: Vec<ForeignRun>,
     inputs: Vec<ForeignInput>,
-    errors: Vec<FormatError>,
+    errors: Vec<LabError>,
     /// The length that further files of other programs may have. All of them together are limited to the maximum
     /// length of one file.
     room: u64,
@@ -46,7 +46,7 @@ impl ResultSet {
     /// whose `.json` files are read. `supplied` contains settings for tests of other programs that do not state them.
     ///
     /// # Errors
-    /// Returns one error for all unreadable files of other programs, or the first error of another file.
+    /// Returns one error for all files that cannot be read.
     pub fn load(names: &[String], supplied: &SuppliedSettings) -> Result<Self, LabError> {
         let mut reading = ReadingState {
             set: Self::default(),
@@ -62,7 +62,8 @@ impl ResultSet {
             if files[..position].contains(name) {
                 reading.set.notes.push(format!("{name} was named twice; it is read once"));
             } else {
-                reading.read(position, name)?;
+                let outcome = reading.read(position, name);
+                reading.errors.extend(outcome.err());
             }
         }
         reading.finish()
@@ -102,23 +103,12 @@ impl ReadingState<'_> {
         }
         let path = results::find_result_file(Path::new(file))?;
         let name = path.display().to_string();
-        let text = match input::text(&path, self.room) {
-            Ok(text) => text,
-            Err(error) if self.room == input::RESULT_MAX => return Err(error),
-            Err(error) => {
-                let message = error.message.strip_prefix(&format!("{name}: "));
-                self.errors.push(FormatError::file(&name, message.unwrap_or(&error.message)));
-                return Ok(());
-            }
-        };
+        let text = input::text(&path, self.room)?;
         if !foreign::is_foreign(&text) {
             return self.add_own(position, &name, &text);
         }
         self.room -= text.len() as u64;
-        match foreign::read(&name, &text) {
-            Ok(runs) => self.foreign.extend(runs),
-            Err(error) => self.errors.push(error),
-        }
+        self.foreign.extend(foreign::read(&name, &text)?);
         self.inputs.push(ForeignInput::new(name, &text, position));
         Ok(())
     }
@@ -136,8 +126,16 @@ impl ReadingState<'_> {
     }
 
     fn finish(mut self) -> Result<ResultSet, LabError> {
-        if !self.errors.is_empty() {
-            return Err(FormatErrors(self.errors).into());
+        match self.errors.as_slice() {
+            [] => {}
+            [only] => return Err(only.clone()),
+            [first, ..] => {
+                let messages: Vec<&str> =
+                    self.errors.iter().map(|one| one.message.as_str()).collect();
+                let message = messages.join("\n  ");
+                let hint = first.hint.clone();
+                return Err(LabError { cause: ErrorCause::Input, message, hint });
+            }
         }
         if self.inputs.is_empty() && *self.supplied != SuppliedSettings::default() {
             let message =

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Ratio};
 
+use lanemark_study::workload;
+
 use super::{HostOption, LibraryArgs};
+use crate::failure::Failure;
 
 /// The protocol of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -59,6 +62,19 @@ pub(crate) struct DriveArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
+}
+
+impl DriveArgs {
+    /// Returns the path of the drive file, after checking its ending.
+    pub(crate) fn file(&self) -> Result<PathBuf, Failure> {
+        let path =
+            self.out.clone().unwrap_or_else(|| PathBuf::from(workload::slug(&self.name) + ".toml"));
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            let message = format!("--out {}: expected a .toml file", path.display());
+            return Err(Failure::input(message));
+        }
+        Ok(path)
+    }
 }
 
 /// A fit to measured results.

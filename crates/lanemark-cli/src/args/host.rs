@@ -11,8 +11,8 @@ use crate::failure::Failure;
 
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct HostOption {
-    /// Host file from `lanemark bench --host-only`, result of `lanemark bench` with a measured host, or library host, that
-    /// replaces the platform's processor times
+    /// Host file from `lanemark bench --host-only`, result of `lanemark bench` with a measured host, or library host,
+    /// that replaces the platform's processor times
     #[arg(long, value_name = "HOST")]
     pub(crate) host: Option<String>,
 }

@@ -8,6 +8,10 @@ use lanemark_schema::units::Bytes;
 use lanemark_schema::units::Duration;
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  lanemark oltp load --database sqlite:shop.db
+  lanemark oltp run --database sqlite:shop.db")]
 pub(crate) struct OltpArgs {
     #[command(subcommand)]
     pub(crate) command: OltpCommand,

@@ -4,6 +4,9 @@ use clap::{Args as ClapArgs, Subcommand};
 use lanemark_schema::units::{Duration, Watts};
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  lanemark plan bandwidth --video 3840x2160 --frames 60")]
 pub(crate) struct PlanArgs {
     #[command(subcommand)]
     pub(crate) command: PlanCommand,

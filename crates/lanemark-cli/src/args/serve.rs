@@ -143,6 +143,9 @@ pub(crate) enum ServeCommand {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  lanemark serve status control.sock")]
 pub(crate) struct ControlSocketArgs {
     /// Control socket of the server, which its option --control set
     pub(crate) socket: PathBuf,
@@ -168,6 +171,9 @@ pub(crate) struct ServeFaultArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  lanemark serve cut control.sock 5s")]
 pub(crate) struct ServeCutArgs {
     /// Control socket of the server, which its option --control set
     pub(crate) socket: PathBuf,

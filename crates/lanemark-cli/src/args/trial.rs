@@ -54,7 +54,8 @@ pub(crate) struct TrialArgs {
     /// capacity]
     #[arg(long, help_heading = "Workload", conflicts_with = "database")]
     pub(crate) size: Option<Bytes>,
-    /// Number of turns per system, which alternate [default: 3; with --short 1]; a command has one uncounted turn before
+    /// Number of turns per system, which alternate [default: 3; with --short 1]; a command has one uncounted turn
+    /// before
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=TURNS_MAX))]
     pub(crate) turns: Option<u32>,
     /// Real seconds per simulated second [default: the smallest power of four that this machine can sustain, up to 64;

@@ -10,6 +10,9 @@ use lanemark_schema::result::InterveningEvent;
 use super::SeedArgs;
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  lanemark verify write test.dat --size 1GiB && lanemark verify check test.dat")]
 pub(crate) struct VerifyArgs {
     #[command(subcommand)]
     pub(crate) command: VerifyCommand,

@@ -8,9 +8,9 @@ use lanemark_study::{Library, Location, StudyError, ValueRecord, workload};
 use serde::Serialize;
 
 use super::value::{ValueJson, shown_value};
-use super::{KINDS, PlatformEntry};
+use super::{KINDS, PlatformEntry, described};
 use crate::failure::Failure;
-use crate::{drive, output};
+use crate::output;
 
 #[derive(Serialize)]
 struct EntryJson<T> {
@@ -35,7 +35,7 @@ pub(super) fn show(
     json: bool,
 ) -> Result<(), Failure> {
     match kind_of(library, name, kinds)? {
-        LibraryKind::Drive => drive::show(library, name, json),
+        LibraryKind::Drive => described::print(&described::describe(library, name)?, true, json),
         LibraryKind::Platform => show_platform(library, name, json),
         LibraryKind::Host => show_host(library, name, json),
         _ => show_workload(library, name, json),
