@@ -9,7 +9,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::{BLOCK, QUEUE_DEPTH, THREADS};
-use lanemark_schema::workload::{Pattern, SECTOR, Test};
+use lanemark_schema::workload::{LoadKind, Pattern, SECTOR, Test};
 
 use crate::error::{FormatError, shown};
 use crate::imported::{
@@ -188,7 +188,7 @@ impl ReportedTest {
         let sample = &self.sample;
         let reads = count(&sample.reads);
         let writes = count(&sample.writes);
-        let operations = reads + writes + count(&sample.unified);
+        let operations = sample.operations() as f64;
         let mean = if operations > 0.0 { sample.bytes().get() as f64 / operations } else { 4096.0 };
         let rounded = Bytes((mean / 512.0).round().clamp(1.0, 131_072.0) as u64 * 512);
         let block = self.block.filter(|block| BLOCK.contains(block)).unwrap_or(rounded);
@@ -199,7 +199,12 @@ impl ReportedTest {
         let threads = THREADS.clamp(self.threads.unwrap_or(1));
         let pattern = self.pattern.clone().or_else(|| supplied.pattern.clone());
         let depth = self.queue_depth.or(supplied.queue_depth).map(|depth| QUEUE_DEPTH.clamp(depth));
-        let asks = load_kind((pattern, depth), read_share, block);
+        let mut asks = load_kind((pattern, depth), read_share, block);
+        if let (LoadKind::Requests(requests), Some(trims)) = (&mut asks, &sample.trims) {
+            let trimmed = trims.latency.count() as f64;
+            let all = reads + writes + count(&sample.unified) + trimmed;
+            requests.mix.trim_share = Ratio::new(trimmed / all.max(1.0)).unwrap_or(Ratio::ZERO);
+        }
         let moved = Bytes(sample.bytes().get().max(1 << 20));
         let least = Bytes(block.get() * u64::from(threads));
         Test {

@@ -72,7 +72,7 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
         Some(format!("{verb_of} up to {rate} MB/s ({})", test.test.name))
     };
     let parts: Vec<String> =
-        ["reads", "writes", "reads and writes"].into_iter().filter_map(most_extreme).collect();
+        ["reads", "writes", "reads and writes", "trims"].into_iter().filter_map(most_extreme).collect();
     match parts.as_slice() {
         [] => match tests.iter().find(|test| test.transactions_per_minute().is_some()) {
             Some(test) => of_one(subject, test),
@@ -89,6 +89,7 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
 /// Returns the verb for the operation of a test.
 fn verb(test: &TestResult) -> &'static str {
     match (test.test.reads(), test.test.writes()) {
+        _ if test.samples.iter().any(Sample::only_trims) => "trims",
         (true, false) => "reads",
         (false, true) => "writes",
         _ if test.test.trims() => "trims",
