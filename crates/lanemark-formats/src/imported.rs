@@ -36,6 +36,8 @@ pub struct SuppliedSettings {
     pub queue_depth: Option<u32>,
 }
 
+/// The engine of a target if the source does not state it.
+pub(crate) const NOT_STATED: &str = "engine not stated";
 /// Maximum length of a name, in characters.
 const NAME_MAX: usize = 200;
 

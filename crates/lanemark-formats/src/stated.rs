@@ -13,7 +13,8 @@ use lanemark_schema::workload::{LoadKind, Pattern, SECTOR, Test};
 
 use crate::error::{FormatError, shown};
 use crate::imported::{
-    ImportedResult, ImportedTest, ResultDraft, SuppliedSettings, TestNames, clean_name, target_at,
+    ImportedResult, ImportedTest, NOT_STATED, ResultDraft, SuppliedSettings, TestNames, clean_name,
+    target_at,
 };
 use crate::partly::load_kind;
 
@@ -139,7 +140,7 @@ impl ReportedRun {
             let samples = vec![one.sample.clone()];
             draft.add(ImportedTest { test, samples, printed: &one.sample, contradiction, placed });
         }
-        let engine = engine.as_deref().unwrap_or("engine not stated");
+        let engine = engine.as_deref().unwrap_or(NOT_STATED);
         let target = MeasuredTarget {
             device: path.as_ref().is_some_and(|path| is_device(path)),
             engine: format!("{program}, {engine}"),

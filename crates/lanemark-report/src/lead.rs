@@ -71,8 +71,10 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
         let rate = grouped(&significant(rate / 1e6));
         Some(format!("{verb_of} up to {rate} MB/s ({})", test.test.name))
     };
-    let parts: Vec<String> =
-        ["reads", "writes", "reads and writes", "trims"].into_iter().filter_map(most_extreme).collect();
+    let parts: Vec<String> = ["reads", "writes", "reads and writes", "trims"]
+        .into_iter()
+        .filter_map(most_extreme)
+        .collect();
     match parts.as_slice() {
         [] => match tests.iter().find(|test| test.transactions_per_minute().is_some()) {
             Some(test) => of_one(subject, test),

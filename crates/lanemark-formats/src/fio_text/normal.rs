@@ -319,7 +319,8 @@ impl JobEntry {
         if issued[3] > 0.0 {
             return Some(issued[3]);
         }
-        let more = self.depths.map(|sum| sum / 100.0 - 1.0).filter(|more| *more > DEPTHS_ROUNDED)?;
+        let more =
+            self.depths.map(|sum| sum / 100.0 - 1.0).filter(|more| *more > DEPTHS_ROUNDED)?;
         Some((more * issued[..3].iter().sum::<f64>()).round())
     }
 }
@@ -335,9 +336,7 @@ impl DirectionFigures {
             is_near(bytes, self.bytes) || (self.bytes..self.bytes + self.lost).contains(&bytes)
         };
         match (issued.filter(|issued| *issued > 0.0), block) {
-            (Some(issued), Some(block)) if is_size(issued * block) => {
-                (issued * block, issued)
-            }
+            (Some(issued), Some(block)) if is_size(issued * block) => (issued * block, issued),
             (Some(issued), None) if by_rate == 0.0 || is_near(issued, by_rate) => {
                 (self.bytes, issued)
             }
