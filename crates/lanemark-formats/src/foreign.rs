@@ -8,7 +8,7 @@ use crate::fio_json::{self, FioOutput};
 use crate::imported::{ImportedResult, SuppliedSettings};
 use crate::recognised::{READ, RecognisedFormat, ResultFormat, recognise};
 use crate::stated::ReportedRun;
-use crate::{crystaldiskmark, diskspd, fio_text, iometer};
+use crate::{crystaldiskmark, diskspd, fio_text, iometer, tables};
 
 /// A run by another program.
 #[derive(Clone)]
@@ -63,6 +63,10 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
         ResultFormat::Diskspd => diskspd::read_text(text, file)?,
         ResultFormat::DiskspdXml => diskspd::read_xml(text, file)?,
         ResultFormat::Iometer => iometer::read_results(text, file)?,
+        ResultFormat::Table(format) => {
+            let runs = tables::read(format, text, file)?.into_iter();
+            return Ok(runs.map(|run| ForeignRun(ForeignContent::Stated(Box::new(run)))).collect());
+        }
     };
     Ok(vec![ForeignRun(ForeignContent::Stated(Box::new(stated)))])
 }

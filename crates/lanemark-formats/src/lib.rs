@@ -8,6 +8,7 @@
 //! | [`iometer`] | `.icf`, into a workload; the results file, into a result | |
 //! | [`crystaldiskmark`] | its texts and KDiskMark's, into a result | the text that it copies to the clipboard |
 //! | `diskspd` | text and XML, into a result | – |
+//! | `tables` | kbench, pg_test_fsync, elbencho, spdk_nvme_perf, and fio's logs, into results | – |
 //! | [`drives`] | lists of drives from `nvme list`, `smartctl`, `lsblk` and `lstopo` | – |
 //! | [`foreign`] | results in any of these formats, which `recognised` distinguishes | – |
 //! | `stated`, `partly`, `imported` | shared by the readers: incomplete tests, and the result with these tests | – |
@@ -34,6 +35,7 @@ pub mod iometer;
 mod partly;
 mod recognised;
 mod stated;
+mod tables;
 mod words;
 
 pub use imported::{ImportedResult, SuppliedSettings};
@@ -41,3 +43,4 @@ pub mod xml;
 
 pub use error::{FormatError, FormatErrors, OptionNote, SupportLevel};
 pub use recognised::{KnownFormat, RecognisedFormat, ResultFormat, recognise};
+pub use tables::TableFormat;

@@ -2,6 +2,8 @@
 //!
 //! If a format is known but not supported, the error names it and suggests an alternative.
 
+use crate::tables::{self, TableFormat};
+
 /// A supported result format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultFormat {
@@ -19,6 +21,8 @@ pub enum ResultFormat {
     DiskspdXml,
     /// Iometer's results file.
     Iometer,
+    /// The table of another program.
+    Table(TableFormat),
 }
 
 /// A known format that cannot be read as a result.
@@ -43,10 +47,14 @@ pub enum RecognisedFormat {
 
 /// Advice for a text in an unknown format.
 pub(crate) const READ: &str = "accepted formats: results of Lanemark; fio's JSON, normal and terse output; texts of CrystalDiskMark 3 and \
-     later and of KDiskMark; diskspd's text and XML; Iometer's results CSV";
+     later and of KDiskMark; diskspd's text and XML; Iometer's results CSV; the tables of kbench, pg_test_fsync, elbencho \
+     and spdk_nvme_perf; fio's logs";
 
 const MEASURE: &str =
     "measure the same with `lanemark bench`, fio, CrystalDiskMark, KDiskMark or diskspd";
+const FIO: &str = "run the same load with `fio --output-format=json+`, and import that output; it has the counts and settings";
+const METADATA: &str = "it measures operations on names, which are not modelled";
+const DATABASE: &str = "`lanemark oltp` runs a database's transactions and measures its storage";
 const INSPECT: &str = "it describes a machine: `lanemark inspect FILE` shows its drives";
 const REPLAY: &str = "it is a trace: `lanemark sim` and `lanemark bench` replay it";
 const WORKLOAD: &str = "it is a workload: use it with `lanemark sim` or `lanemark bench`";
@@ -81,6 +89,16 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     (&["ioping statistics"], "ioping's output", MEASURE),
     (&["Vdbench"], "vdbench's output", MEASURE),
     (&["vdbench"], "vdbench's output", MEASURE),
+    (&["IOS/call=", "IOPS="], "the output of fio's t/io_uring", FIO),
+    (&["<PhoronixTestSuite"], "a result of the Phoronix Test Suite", FIO),
+    (&["Queue Depth/Thread", "Write %"], "a table of ezFIO", FIO),
+    (&["IOR-", "Max Write"], "IOR's output", MEASURE),
+    (&["mdtest-", "SUMMARY rate"], "mdtest's output", METADATA),
+    (&["fio Disk Speed Tests"], "the output of YABS", FIO),
+    (&["I/O Speed(1st run)"], "the output of bench.sh, which runs dd", MEASURE),
+    (&["Windows System Assessment Tool"], "the output of winsat", MEASURE),
+    (&["number of transactions actually processed", "tps ="], "pgbench's output", DATABASE),
+    (&["filebench", "IO Summary"], "Filebench's output", MEASURE),
     (
         &["%util", "r/s"],
         "iostat's output",
@@ -114,6 +132,9 @@ pub fn recognise(text: &str) -> RecognisedFormat {
         ];
         if let Some((_, format)) = readers.iter().find(|(is_it, _)| is_it(text)) {
             return RecognisedFormat::Result(*format);
+        }
+        if let Some(format) = tables::recognise(text) {
+            return RecognisedFormat::Result(F::Table(format));
         }
         if crate::fio_text::is_terse_2(text) {
             return RecognisedFormat::Known(KnownFormat {

@@ -264,6 +264,22 @@ pub(crate) fn time(value: f64, seconds_per_unit: f64) -> Result<Duration, String
     }
 }
 
+/// Returns the number of requests that transferred `bytes`; the rate `iops` was truncated to a whole number.
+pub(crate) fn requests(bytes: f64, iops: f64, elapsed: Duration) -> f64 {
+    let seconds = elapsed.as_seconds();
+    let least = (iops * seconds).max(1.0);
+    let most = ((iops + 1.0) * seconds).max(1.0);
+    let small = bytes / most;
+    let large = bytes / least;
+    // The size of the requests, if a power of two is possible.
+    let power = (9..27).map(|power| f64::from(1_u32 << power));
+    let block = power.rev().find(|block| (small * 0.999..=large * 1.001).contains(block));
+    match block {
+        Some(block) => (bytes / block).round().max(1.0),
+        None => least.round(),
+    }
+}
+
 /// Returns a latency in ns; `None` if it is not a valid latency.
 pub(crate) fn nanoseconds(value: f64, ns_per_unit: f64) -> Option<f64> {
     let ns = value * ns_per_unit;

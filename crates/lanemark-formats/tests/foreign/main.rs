@@ -3,6 +3,7 @@
 
 mod hostile;
 mod round_trip;
+mod tables;
 mod unknown;
 
 use lanemark_formats::foreign;
@@ -14,18 +15,23 @@ use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{AverageMethod, Pattern};
 
 /// The name and the text of each sample file.
-const SAMPLES: [(&str, &str); 11] = [
+const SAMPLES: [(&str, &str); 16] = [
     ("crystaldiskmark-3.txt", include_str!("crystaldiskmark-3.txt")),
     ("crystaldiskmark-6.txt", include_str!("crystaldiskmark-6.txt")),
     ("crystaldiskmark-8.txt", include_str!("crystaldiskmark-8.txt")),
     ("diskspd.txt", include_str!("diskspd.txt")),
     ("diskspd.xml", include_str!("diskspd.xml")),
+    ("elbencho.txt", include_str!("elbencho.txt")),
+    ("fio_bw.1.log", include_str!("fio_bw.1.log")),
     ("fio-2.txt", include_str!("fio-2.txt")),
     ("fio-3.txt", include_str!("fio-3.txt")),
     ("fio-terse-3.txt", include_str!("fio-terse-3.txt")),
     ("fio-terse-5.txt", include_str!("fio-terse-5.txt")),
     ("iometer.csv", include_str!("iometer.csv")),
+    ("kbench.txt", include_str!("kbench.txt")),
     ("kdiskmark-3.txt", include_str!("kdiskmark-3.txt")),
+    ("pg-test-fsync.txt", include_str!("pg-test-fsync.txt")),
+    ("spdk-perf.txt", include_str!("spdk-perf.txt")),
 ];
 
 fn sample(name: &str) -> &'static str {
@@ -33,7 +39,8 @@ fn sample(name: &str) -> &'static str {
 }
 
 fn import(text: &str, supplied: &SuppliedSettings) -> ImportedResult {
-    let runs = foreign::read(text, "it.txt").unwrap_or_else(|error| panic!("{error}"));
+    // The name states the meaning of a log of fio; other formats do not depend on it.
+    let runs = foreign::read(text, "it_bw.log").unwrap_or_else(|error| panic!("{error}"));
     let mut all = foreign::results(runs, supplied).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(all.len(), 1);
     all.remove(0)
@@ -365,6 +372,14 @@ fn a_known_format_that_is_not_read_is_named_with_an_alternative() {
         ("{\"blockdevices\": []}", "lsblk", "lanemark inspect"),
         ("fio --rw=randread --bs=4k", "command line", "lanemark sim SYSTEM --"),
         ("'Version 1.1.0 \n'TEST SETUP ====\n", "Iometer's settings", "workload"),
+        ("IOPS=331.36K, BW=161MiB/s, IOS/call=31/31\n", "t/io_uring", "fio --output-format=json+"),
+        ("<?xml version=\"1.0\"?>\n<PhoronixTestSuite>\n", "Phoronix", "fio --output-format=json+"),
+        (
+            "Type,Write %,Block Size,Threads,Queue Depth/Thread,IOPS\n",
+            "ezFIO",
+            "fio --output-format=json+",
+        ),
+        ("IOR-3.3.0: MPI\nMax Write: 1 MiB/sec\n", "IOR's output", "lanemark bench"),
         ("nothing", "not a result in a known format", "diskspd"),
         ("", "not a result in a known format", "KDiskMark"),
     ] {

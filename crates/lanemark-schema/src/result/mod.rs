@@ -94,7 +94,7 @@ pub use range::OutOfRangeValue;
 pub use rate_phase::{RatePhase, Reserve};
 pub use replay::ReplayCounts;
 pub use sensitivity::{ChangeGain, Sensitivity, SystemChange};
-pub use series::Series;
+pub use series::{Series, SeriesPoint};
 pub use similar::ScaledRun;
 pub use statistic::{PairedRatio, SIDES_80, Statistic, student, student_95};
 pub use steady::SteadyState;
