@@ -5,6 +5,7 @@
 //! | [`fio`] | job files, into a workload and settings | – |
 //! | [`fio_json`] | `--output-format=json` and `json+`, into a result | the same format, from a result |
 //! | `fio_text` | the normal and the terse output, into a result | – |
+//! | [`command_lines`] | command lines of fio, dd, hdparm and diskspd, as job files | – |
 //! | [`iometer`] | `.icf`, into a workload; the results file, into a result | |
 //! | [`crystaldiskmark`] | its texts and KDiskMark's, into a result | the text that it copies to the clipboard |
 //! | `diskspd` | text and XML, into a result | – |
@@ -22,6 +23,7 @@
 
 #![warn(missing_docs)]
 
+pub mod command_lines;
 pub mod crystaldiskmark;
 mod diskspd;
 pub mod drives;

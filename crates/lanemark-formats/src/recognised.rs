@@ -75,7 +75,6 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     (&["LnkSta:", "LnkCap:"], "lspci's output", INSPECT),
     (&["iolog", "fio version 2"], "a fio trace", REPLAY),
     (&["'TEST SETUP"], "Iometer's settings", WORKLOAD),
-    (&["[global]", "rw="], "a fio job file", WORKLOAD),
     (&["AS SSD Benchmark"], "an AS SSD Benchmark result", MEASURE),
     (&["ATTO"], "an ATTO Disk Benchmark result", MEASURE),
     (&["HD Tune"], "an HD Tune result", MEASURE),
@@ -142,10 +141,17 @@ pub fn recognise(text: &str) -> RecognisedFormat {
                 advice: "run fio with --output-format=json+, or with --terse-version=3",
             });
         }
-        if text.trim_start().starts_with("fio ") {
+        let first = text.trim_start().lines().next().unwrap_or_default();
+        if crate::command_lines::is_command(first) {
             return RecognisedFormat::Known(KnownFormat {
-                name: "a fio command line",
+                name: "a command line",
                 advice: "it is a workload: `lanemark sim SYSTEM -- fio …`",
+            });
+        }
+        if crate::fio::is_job_file(text) {
+            return RecognisedFormat::Known(KnownFormat {
+                name: "a fio job file",
+                advice: WORKLOAD,
             });
         }
     }
@@ -188,7 +194,8 @@ mod tests {
             ("{\"blockdevices\": []}", "lsblk's JSON"),
             ("AS SSD Benchmark 2.0\nName: x", "an AS SSD Benchmark result"),
             ("1024+0 records in\n1024+0 records out\n", "dd's output"),
-            ("fio --rw=read", "a fio command line"),
+            ("fio --rw=read", "a command line"),
+            ("; a job\n[seq]\nrw=read\nbs=1m\n", "a fio job file"),
             ("", "unknown"),
             ("hello", "unknown"),
         ] {

@@ -206,6 +206,9 @@ impl ReportedTest {
             let all = reads + writes + count(&sample.unified) + trimmed;
             requests.mix.trim_share = Ratio::new(trimmed / all.max(1.0)).unwrap_or(Ratio::ZERO);
         }
+        if let (LoadKind::Requests(requests), Some(flushes)) = (&mut asks, &sample.flushes) {
+            requests.mix.flush_every = writes_per_flush(writes, flushes.latency.count() as f64);
+        }
         let moved = Bytes(sample.bytes().get().max(1 << 20));
         let least = Bytes(block.get() * u64::from(threads));
         Test {
@@ -217,6 +220,13 @@ impl ReportedTest {
             ..Test::of_blocks(block)
         }
     }
+}
+
+/// Returns the number of writes after which each flush followed, if the counts agree with a whole number.
+fn writes_per_flush(writes: f64, flushes: f64) -> Option<u32> {
+    let every = (writes / flushes.max(1.0)).round();
+    let agrees = (every * flushes / writes.max(1.0) - 1.0).abs() <= SIZE_SLACK;
+    (flushes >= 1.0 && (1.0..=1e6).contains(&every) && agrees).then_some(every as u32)
 }
 
 /// Returns the processor time of a job with one thread, from its `user` and `system` time in per cent.

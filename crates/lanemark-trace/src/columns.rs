@@ -28,7 +28,7 @@ use crate::mqsim::sectors;
 use crate::parsed::{ParsedLine, RecordedRequest};
 
 const HINT: &str = "for example time_us,operation,offset,length; or state the columns, such as \
-                    --format sector,sectors,time_s,operation=read (--trace-format for bench)";
+                    --trace-format sector,sectors,time_s,operation=read";
 
 const COLUMNS_MAX: usize = 256;
 /// Maximum number of columns in a list.

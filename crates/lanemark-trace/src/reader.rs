@@ -200,8 +200,8 @@ impl<R: BufRead> Reader<R> {
                     );
                     let mut error = self.error(FieldError::line(message));
                     error.hint = Some(format!(
-                        "state the columns in order, such as --format {COLUMNS_EXAMPLE} (--trace-format for \
-                         bench); `operation=read` if there is no operation, any other word for a column that is not needed"
+                        "state the columns in order, such as --trace-format {COLUMNS_EXAMPLE}; \
+                         `operation=read` if there is no operation, any other word for a column that is not needed"
                     ));
                     return Err(error);
                 }
@@ -212,8 +212,8 @@ impl<R: BufRead> Reader<R> {
                     ));
                     let mut error = self.error(fault);
                     error.hint = Some(format!(
-                        "if it is one of {}, use --format (--trace-format for bench), or state the columns in \
-                         order: --format {COLUMNS_EXAMPLE}",
+                        "if it is one of {}, use --trace-format, or state the columns in \
+                         order: --trace-format {COLUMNS_EXAMPLE}",
                         names()
                     ));
                     return Err(error);
@@ -252,8 +252,8 @@ impl<R: BufRead> Reader<R> {
             "the lines contain a time with decimals and four numbers, and do not state the unit of the time",
         ));
         error.hint = Some(
-            "for milliseconds, as DiskSim writes them, use --format disksim; for seconds, state the columns: --format \
-             time_s,device,sector,sectors,is_read (--trace-format for bench)"
+            "for milliseconds, as DiskSim writes them, use --trace-format disksim; for seconds, state the columns: --trace-format \
+             time_s,device,sector,sectors,is_read"
                 .to_owned(),
         );
         error

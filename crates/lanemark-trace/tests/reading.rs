@@ -101,7 +101,7 @@ fn disksim_is_in_blocks_and_milliseconds() {
     let error = read(DISKSIM).unwrap_err();
     assert!(error.to_string().contains("do not state the unit"), "{error}");
     let hint = error.hint.unwrap();
-    assert!(hint.contains("--format disksim") && hint.contains("time_s"), "{hint}");
+    assert!(hint.contains("--trace-format disksim") && hint.contains("time_s"), "{hint}");
     let seconds = Format::from_str("time_s,device,sector,sectors,other").unwrap_err();
     assert!(seconds.contains("no column operation"), "{seconds}");
     let seconds = Format::from_str("time_s,device,sector,sectors,is_read").unwrap();
@@ -115,7 +115,7 @@ fn columns_of_the_user_have_stated_units_in_any_order() {
     let text = "LBA,IO_SIZE,TIME\n1024,8,0.000100\n2048,8,0.000200\n";
     let error = read(text).unwrap_err();
     assert!(error.to_string().contains("does not name the columns"), "{error}");
-    assert!(error.hint.unwrap().contains("--format time_s,operation,sector,sectors"));
+    assert!(error.hint.unwrap().contains("--trace-format time_s,operation,sector,sectors"));
     let format = Format::from_str("sector,sectors,time_s,operation=read").unwrap();
     let wanted =
         [(2, Some(0), 0, Read, 524_288, 4096), (3, Some(100_000), 0, Read, 1_048_576, 4096)];
@@ -216,7 +216,10 @@ fn five_whole_numbers_are_never_taken_for_another_format() {
             "{error}"
         );
         let hint = error.hint.unwrap();
-        assert!(hint.contains("--format mqsim") && hint.contains("--format disksim"), "{hint}");
+        assert!(
+            hint.contains("--trace-format mqsim") && hint.contains("--trace-format disksim"),
+            "{hint}"
+        );
     }
     let last = |format| read_as(format, whole).unwrap()[2].at.unwrap().picoseconds();
     assert_eq!((last(Format::Mqsim), last(Format::Disksim)), (17_000, 17_000_000_000));
@@ -368,7 +371,7 @@ fn errors_are_reported_with_line_column_value_and_hint() {
     let error = read_as(Format::Csv, "time_us,op,size\n").unwrap_err();
     assert!(error.to_string().contains("there is no column offset"), "{error}");
     let error = read("not a trace\n").unwrap_err();
-    assert!(error.hint.unwrap().contains("--format"));
+    assert!(error.hint.unwrap().contains("--trace-format"));
 }
 
 #[test]

@@ -191,7 +191,9 @@ impl NormalOutputReader {
         } else if let Some(rest) = text.strip_prefix("issued") {
             entry.issued = parse_issued_counts(rest);
         } else if let Some(rest) = text.strip_prefix("IO depths") {
-            let shares = rest.split('=').skip(1).map(|share| number(share).map(|(share, _)| share));
+            // The last depth is `>=64=0.0%`.
+            let share = |field: &str| Some(number(field.rsplit_once('=')?.1)?.0);
+            let shares = rest.split(',').map(share);
             entry.depths = shares.sum();
         } else if text.starts_with("cpu ") {
             let percent = |name: &str| Some(number(text.split_once(name)?.1)?.0);
