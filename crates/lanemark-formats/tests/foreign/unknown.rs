@@ -28,7 +28,9 @@ fn calls_of_fdatasync_are_counted_from_the_depths() {
     assert_eq!(flushes(&text), None);
     let (before, after) = text.rsplit_once("     issued rwts").unwrap();
     let depths = |share: &str| {
-        format!("{before}  IO depths    : 1={share}%, 2=0.0%, 4=0.0%, >=64=0.0%\n     issued rwts{after}")
+        format!(
+            "{before}  IO depths    : 1={share}%, 2=0.0%, 4=0.0%, >=64=0.0%\n     issued rwts{after}"
+        )
     };
     let latency = flushes(&depths("150.0")).unwrap().latency;
     assert_eq!((latency.count(), latency.percentile_ns(99.0)), (5015, Some(2_835_000)));
