@@ -122,3 +122,24 @@ fn part_numbers_on_the_box_lead_to_the_drive() {
     assert!(!library.names(LibraryKind::Drive).iter().any(|id| search.matches(id, "", None)));
     assert!(search.unmatched().contains(&"v8p9t0bw"), "{:?}", search.unmatched());
 }
+
+#[test]
+fn more_drives_than_ports_lead_to_a_platform_with_the_ports() {
+    let library = Library::built_in();
+    let hint = |system: &str| {
+        let name = SystemName::parse(system).unwrap();
+        let named_at = NameLocations::all(&Location::file("test"));
+        let error = System::assemble(&library, &name, &named_at, system, &[]).err().unwrap();
+        error.hint.unwrap_or_default()
+    };
+    let seven = "samsung-850-pro-1tb@server-xeon-e5-sas2008:\
+                 sas+sas-2+sas-3+sas-4+hba-sata+hba-sata-2+hba-sata-3";
+    let found = hint(seven);
+    assert!(found.contains("for 7 drives behind one adapter or link, use "), "{found}");
+    let ports: usize =
+        found.rsplit('(').next().unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(ports >= 7, "{found}");
+    // A single drive in an unknown port is only a spelling.
+    let single = hint("samsung-850-pro-1tb@server-xeon-e5-sas2008:hba-sata-3");
+    assert!(single.contains("did you mean") && !single.contains("adapter"), "{single}");
+}
