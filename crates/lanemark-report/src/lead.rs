@@ -6,7 +6,7 @@ use lanemark_schema::workload::Operation;
 use crate::Style;
 use crate::number::{fixed, grouped, is_wide, known_value, latency_text, rate_text, significant};
 use crate::terminal::TerminalText;
-use crate::{credits, durable, target};
+use crate::{credits, durable, target, wrong};
 
 /// Writes a sentence in lines of the width that the style sets.
 pub fn sentence_text(sentence: &str, style: &Style) -> String {
@@ -26,6 +26,9 @@ pub(crate) fn run(run: &RunResult) -> String {
     let flushes = durable::sentences(run);
     if !flushes.is_empty() {
         text = flushes.join(" ");
+    }
+    if let Some(wrong) = wrong::sentences(&subject, &run.tests) {
+        text = format!("{wrong} {text}");
     }
     if let Some(limits) = limits(&run.tests) {
         text += &format!(" {limits}");
