@@ -9,10 +9,14 @@ from typing import Any, Union
 
 from . import _lanemark
 from ._model import Library, Setting, System, Test, Workload, inner, workload
-from ._quantity import one_of, settings
+from ._quantity import count, one_of, settings, texts
 from ._result import FittedDrive, Inspection, Result, StudyResult, WhatIf
 from ._scalar import coerced
 from .errors import InputError
+
+#: Examples for messages.
+SYSTEM = "samsung-950-pro-512gb@workstation-z170:m2"
+FAULT = "power-cut at=2s boot=5s"
 
 #: A callback that receives the number of finished items of work and the total number of items.
 Progress = Callable[[int, int], object]
@@ -41,7 +45,7 @@ def simulate(
     system: System | str,
     workload_: WorkloadSource,
     *,
-    set: dict[str, Setting] | None = None,
+    set: Mapping[str, Setting] | None = None,
     size: str | None = None,
     size_bytes: int | None = None,
     duration: str | None = None,
@@ -93,8 +97,12 @@ def simulate(
         InputError: If an argument is invalid, or if the arguments are inconsistent. Raised before anything runs.
         KeyboardInterrupt: If Ctrl-C stopped the run.
     """
+    thread_count = count("threads", threads)
+    fault_texts = texts("faults", faults, FAULT)
     if isinstance(system, str):
         system = System(system, set=set, library=library)
+    elif not isinstance(system, System):
+        raise InputError(f"system: expected a System or its name, found {system!r}", f"for example {SYSTEM!r}")
     elif set is not None:
         raise InputError("set: expected the name of a system, found a System", "pass the values to System(…, set=…)")
     size = one_of("size", size, "bytes", size_bytes)
@@ -103,20 +111,20 @@ def simulate(
         target_size = size or f"{system.capacity_bytes} B"
         workload_ = Workload(workload_, library=library or system.library, target_size=target_size)
     prepared = workload(workload_, library)
-    if any(change is not None for change in (size, duration, repeats, steady, interval_length)) or faults:
+    if any(change is not None for change in (size, duration, repeats, steady, interval_length)) or fault_texts:
         prepared = prepared.changed(
             size=size,
             duration=duration,
             repeats=repeats,
             steady=steady,
             interval=interval_length,
-            faults=faults,
+            faults=fault_texts,
         )
     run = _lanemark.simulate(
         system._inner,
         prepared._inner,
         seeded(seed),
-        threads,
+        thread_count,
         {"bottleneck": bottleneck, "interval": interval, "full": full},
         call("simulate", system.name, prepared.id),
         on_progress,
@@ -218,7 +226,7 @@ def compare(
     second: str | None = None,
     *,
     queue_depth: int | None = None,
-    set: dict[str, Setting] | None = None,
+    set: Mapping[str, Setting] | None = None,
     model: str | None = None,
     fit: str | os.PathLike[str] | None = None,
     workload: str | None = None,
@@ -268,7 +276,7 @@ def compare(
         "duration": one_of("duration", duration, "seconds", None),
         "seed": seeded(seed),
     }
-    return WhatIf(_lanemark.compare(os.fspath(first), options, inner(library), threads, on_progress))
+    return WhatIf(_lanemark.compare(os.fspath(first), options, inner(library), count("threads", threads), on_progress))
 
 
 @coerced
@@ -277,7 +285,7 @@ def fit(
     platform: str,
     *,
     like: str | None = None,
-    set: dict[str, Setting] | None = None,
+    set: Mapping[str, Setting] | None = None,
     seed: int = 1,
     threads: int | None = None,
     library: Library | None = None,
@@ -314,7 +322,9 @@ def fit(
     command = call("fit", *named, platform)
     inner_library = inner(library)
     return FittedDrive(
-        _lanemark.fit(runs, platform_name, port, like, settings(set), seeded(seed), threads, inner_library, command)
+        _lanemark.fit(
+            runs, platform_name, port, like, settings(set), seeded(seed), count("threads", threads), inner_library, command
+        )
     )
 
 
@@ -397,7 +407,7 @@ class Study:
         """
         extras: _lanemark.Extras = {"bottleneck": bottleneck, "interval": interval, "full": full}
         command = call("Study.run", self.path)
-        return StudyResult(self._inner.run(seeded(seed), threads, extras, command, on_progress))
+        return StudyResult(self._inner.run(seeded(seed), count("threads", threads), extras, command, on_progress))
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r})"

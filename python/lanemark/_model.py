@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from . import _lanemark, _toml
-from ._quantity import named, settings
+from ._quantity import named, settings, texts
 from ._scalar import coerced
 from .errors import InputError
 
@@ -117,10 +117,14 @@ class System:
     """
 
     @coerced
-    def __init__(self, name: str, *, set: dict[str, Setting] | None = None, library: Library | None = None) -> None:
+    def __init__(self, name: str, *, set: Mapping[str, Setting] | None = None, library: Library | None = None) -> None:
+        given: object = name
+        if not isinstance(given, str):
+            raise InputError(f"system: expected a name, found {name!r}", "for example 'drive@platform:port'")
+        pairs = settings(set)
         self.set = dict(set or {})
         self.library = library
-        self._inner = _lanemark.System(name, settings(self.set), inner(library))
+        self._inner = _lanemark.System(name, pairs, inner(library))
 
     @property
     def name(self) -> str:
@@ -197,6 +201,8 @@ class Test:
             parameters["duration"] = "1 s"
         head = _toml.table("[workload]", {"name": "Tests", "repeats": 1, "average": "mean"})
         table = _toml.table("[[test]]", {"name": "test", **parameters})
+        # Unknown parameters and invalid values are errors here, and not where the test is used.
+        _lanemark.Workload.parse("test", f"{head}\n{table}")
         self.name = name or _lanemark.Workload.description(f"{head}\n{table}")
         self.values = parameters
 
@@ -255,6 +261,12 @@ class Workload:
             self._source: Any = os.path.abspath(path) if os.path.isfile(path) else path  # noqa: PTH100, PTH113
             self._inner = _lanemark.Workload.open(path, inner(library), target_size)
             return
+        given: object = source
+        if not isinstance(given, (Test, Sequence)):
+            raise InputError(
+                f"workload: expected a name, a Workload, a Test or a list of tests, found {source!r}",
+                "for example 'quick'",
+            )
         tests = [source] if isinstance(source, Test) else list(source)
         for test in tests:
             if not isinstance(test, Test):
@@ -340,12 +352,13 @@ class Workload:
             "repeats": repeats,
             "steady": steady,
             "interval": interval,
-            "faults": list(faults),
         }
+        fault_texts = texts("faults", faults, "power-cut at=2s boot=5s")
+        change["faults"] = fault_texts
         changed = Workload.__new__(Workload)
         changed._source, changed._arguments = self._source, self._arguments
         changed._changes = (*self._changes, change)
-        changed._inner = self._inner.changed(size, duration, repeats, steady, interval, list(faults))
+        changed._inner = self._inner.changed(size, duration, repeats, steady, interval, fault_texts)
         return changed
 
     def __repr__(self) -> str:

@@ -67,12 +67,44 @@ def named(values: dict[str, object]) -> dict[str, object]:
     return texts
 
 
+def count(name: str, value: object) -> int | None:
+    """Return ``value`` if it is ``None`` or a whole number above 0.
+
+    Raises:
+        InputError: If ``value`` is another value.
+    """
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+        return value
+    raise InputError(f"{name}: expected a whole number above 0, found {value!r}")
+
+
+def texts(name: str, values: object, example: str) -> list[str]:
+    """Return ``values`` if it is a list of texts.
+
+    Raises:
+        InputError: If ``values`` is a single text, or contains anything but text.
+    """
+    if isinstance(values, str) or not isinstance(values, (list, tuple)):
+        raise InputError(f"{name}: expected a list of texts, found {values!r}", f"write {name}=[{example!r}]")
+    items: list[object] = list(values)
+    if not all(isinstance(item, str) for item in items):
+        raise InputError(f"{name}: expected a list of texts, found {values!r}", f"write {name}=[{example!r}]")
+    return [str(item) for item in items]
+
+
 def settings(values: Mapping[str, object] | None) -> list[str]:
     """Return model values in the syntax of the command's ``--set``, ``parameter=value``.
 
     Raises:
         InputError: If a value is neither text nor a number.
     """
+    # Callers without a type checker may pass any value.
+    given: object = values
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(
+            f"set: expected a mapping of parameters to values, found {values!r}",
+            'write set={"drive.flash.read": "60 us"}',
+        )
     pairs: list[str] = []
     for name, value in (values or {}).items():
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):

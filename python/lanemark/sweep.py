@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 from . import _lanemark, _toml
 from ._ask import seeded
 from ._model import Library, Setting, Test, inner, workload
-from ._quantity import settings
+from ._quantity import count, settings
 from ._result import Tabular, framed, results_folder
 from ._scalar import coerced, plain
 from ._spread import Work, is_dask, on_dask, workers_of
@@ -33,6 +34,8 @@ __all__ = ["Space", "Sweep", "SweepProgress", "SweepResult", "run_chunk"]
 CHUNKS_PER_WORKER = 32
 #: The number of chunks that are submitted ahead per worker.
 AHEAD = 3
+#: The number of values of an axis that are checked when a space is made.
+CHECKED_MAX = 1000
 
 Values = str | Sequence[object]
 
@@ -83,6 +86,74 @@ class Space:
     def __post_init__(self) -> None:
         for name in ("system", "workload", "axes", "set", "size", "duration", "repeats", "seed", "full", "library"):
             object.__setattr__(self, name, plain(getattr(self, name)))
+        self._check()
+
+    def _check(self) -> None:
+        """Check the types of the fields and every value of an axis of model values.
+
+        Raises:
+            InputError: If a field has a wrong type, or if the model does not accept a value.
+        """
+        fields: dict[str, object] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        if not isinstance(fields["system"], str):
+            raise InputError(f"system: expected a name, found {self.system!r}", "for example 'drive@platform:port'")
+        if not isinstance(fields["workload"], (str, Test)):
+            raise InputError(f"workload: expected the name of one test or a Test, found {self.workload!r}")
+        axes = fields["axes"]
+        if not isinstance(axes, Mapping) or not axes:
+            raise InputError(f"axes: expected a mapping of parameters to values, found {axes!r}")
+        count("repeats", self.repeats)
+        seeded(self.seed)
+        if not isinstance(fields["full"], bool):
+            raise InputError(f"full: expected True or False, found {self.full!r}")
+        object.__setattr__(self, "set", self._with_shares(self._settings()))
+        # Other parts have other model values, so their axes are checked when a point runs.
+        if self.axes.keys() & {"drive", "platform", "port"}:
+            return
+        axes_of_values = {name: values for name, values in self.axes.items() if "." in name}
+        object.__setattr__(self, "axes", {**self.axes, **self._with_share_axes(axes_of_values)})
+
+    def _settings(self) -> Mapping[str, Setting]:
+        settings(self.set)
+        return self.set
+
+    def _accepts(self, changes: Mapping[str, object]) -> InputError | None:
+        library = inner(None if self.library is None else Library(self.library))
+        try:
+            _lanemark.System(self.system, settings({**self.set, **changes}), library)
+        except InputError as error:
+            return error
+        return None
+
+    def _with_shares(self, values: Mapping[str, Setting]) -> Mapping[str, Setting]:
+        """Return model values in which a number between 0 and 1 is written as the share that the model expects."""
+        return {name: self._share({}, name, value) for name, value in values.items()}
+
+    def _share(self, others: Mapping[str, object], name: str, value: Setting) -> Setting:
+        if isinstance(value, str) or not 0 <= value <= 1 or isinstance(value, int):
+            return value
+        wrong = self._accepts({**others, name: value})
+        # The model's message is the only statement of which values are shares.
+        return f"{Decimal(repr(value)) * 100:f}%" if wrong and "percentage" in str(wrong) else value
+
+    def _with_share_axes(self, axes: Mapping[str, Values]) -> dict[str, Values]:
+        """Check each value of axes of model values, with the first values of the other axes."""
+        checked: dict[str, Values] = {}
+        firsts: dict[str, object] = {}
+        for name, values in axes.items():
+            listed: list[Any] = values.split(",") if isinstance(values, str) else list(values)
+            shares = [self._share(firsts, name, one) if isinstance(one, float) else one for one in listed]
+            for value in shares[:CHECKED_MAX]:
+                if isinstance(value, str) and ".." in value:
+                    continue
+                if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+                    raise InputError(f"axis `{name}`: expected text or a number, found {value!r}")
+                if (error := self._accepts({**firsts, name: value})) is not None:
+                    raise InputError(f"axis `{name}`: {value}: {error}") from error
+            checked[name] = values if isinstance(values, str) else shares
+            if shares and not (isinstance(shares[0], str) and ".." in shares[0]):
+                firsts[name] = shares[0]
+        return checked
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], **changes: Any) -> Space:
@@ -269,7 +340,8 @@ class Sweep:
         Raises:
             InputError: If ``chunk_points`` is not a positive number, or if another process is writing the file.
             RefusedError: If the file contains other data or another sweep.
-            RunError: If a worker fails, or if the executor loses all workers. The same call continues the sweep.
+            RunError: If a worker fails, if the executor loses all workers, or if every point failed. The same call
+                continues an incomplete sweep.
             KeyboardInterrupt: If Ctrl-C stopped the sweep. The same call continues it.
         """
         if chunk_points is not None and chunk_points <= 0:
@@ -306,7 +378,11 @@ class Sweep:
             _journals.discard(journal)
             if own_pool is not None:
                 own_pool.shutdown(wait=True, cancel_futures=True)
-        return SweepResult.open(file)
+        result = SweepResult.open(file)
+        errors = result._errors()
+        if errors and None not in errors:
+            raise RunError(f"all {len(errors)} points failed; the first: {errors[0]}", f"the rows are in {file}")
+        return result
 
     def __repr__(self) -> str:
         axes = " × ".join(f"{name} {len(values)}" for name, values in self.axes.items())
@@ -373,6 +449,11 @@ class SweepResult(Tabular):
 
     def _main(self) -> Table:
         return self._table
+
+    def _errors(self) -> list[str | None]:
+        """Return the error of each point, or ``None`` for a point with figures."""
+        columns = {name: values for name, _, values in self._table._inner.parts()}
+        return [error or None for error in columns.get("error", [])]
 
     def chart(self, axis: str, figure: str = "iops", by: str | None = None) -> Any:
         """Return an Altair chart of a figure over an axis, with one line per value of the axis ``by``.

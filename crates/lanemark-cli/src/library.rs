@@ -14,6 +14,7 @@ use lanemark_study::Library;
 use lanemark_study::catalogue::{self, DriveEntry};
 use lanemark_study::drive::DriveKind;
 use lanemark_study::library::LibraryKind;
+use lanemark_study::search::EntrySearch;
 use serde::Serialize;
 
 use crate::args::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
@@ -110,8 +111,7 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
         return Err(Failure::input("--interface, --year and --maker apply only to drives")
             .hint("remove --kind, or use --kind drive, ssd, hdd or cloud-volume"));
     }
-    let words = args.search.as_deref().unwrap_or_default().to_lowercase();
-    let words: Vec<&str> = words.split_whitespace().collect();
+    let mut search = EntrySearch::new(library, args.search.as_deref().unwrap_or_default());
     let mut text = String::new();
     let mut all = Vec::new();
     for (title, kind) in requested {
@@ -127,8 +127,7 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
                 }
                 _ => (library.summary(kind, &id)?, None),
             };
-            let searched = format!("{id} {name}").to_lowercase();
-            if !words.iter().all(|word| searched.contains(word)) {
+            if !search.matches(&id, &name, drive.as_ref()) {
                 continue;
             }
             let about = drive.as_ref().map_or(String::new(), |drive| {
@@ -147,7 +146,11 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
         return output::print_json(&all);
     }
     if all.is_empty() {
-        tell!("no entry of the library matches; `lanemark library` lists all entries");
+        let what = match search.unmatched().as_slice() {
+            [] => "all words".to_owned(),
+            words => format!("`{}`", words.join("`, `")),
+        };
+        tell!("no entry of the library matches {what}; `lanemark library` lists all entries");
     } else {
         output::print(&text)?;
     }

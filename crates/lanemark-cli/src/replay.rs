@@ -10,7 +10,7 @@ use lanemark_sim::Progress as SoFar;
 use lanemark_sim::replay::{ReplayError, ReplayRun, ReplaySettings, RequestRefusal, replay};
 use lanemark_sim::{MEMORY, SimError};
 use lanemark_study::{Library, Location, System, workload};
-use lanemark_trace::{Options, Reader, TraceError, TraceNotes};
+use lanemark_trace::{Format, Options, Reader, TraceError, TraceNotes};
 
 use crate::args::{SimArgs, refuse_with_trace};
 use crate::delivery::ResultDelivery;
@@ -41,6 +41,10 @@ pub(crate) fn run(
         as_one: args.as_one,
     };
     let mut reader = Reader::new(name.as_str(), input, &options)?;
+    if reader.format() == Format::Mqsim && options.devices.is_empty() && system.spec.drives() == 1 {
+        // MQSim itself ignores the numbers of devices.
+        reader.take_as_one();
+    }
     let mut provenance = provenance::own_provenance(args.run.seed);
     provenance.name.clone_from(&args.name.name);
     provenance.inputs = library.used();

@@ -213,12 +213,54 @@ fn a_command_line_of_fio_is_a_workload() {
             vec!["sim", system, "--", "fio", "--rw=read", "job.fio"],
             "fio:3: `job.fio` is not an option",
         ),
-        (vec!["sim", system, "--", "dd", "if=x"], "is not a fio command line"),
+        (vec!["sim", system, "--", "ddrescue", "x"], "is not a supported command line"),
+        (vec!["sim", system, "--", "dd", "if=a", "of=b"], "dd copies between two files"),
         (vec!["sim", system, "quick", "--", "fio", "--rw=read"], "cannot be used with"),
         (vec!["sim", system, "--", "fio", "--rw=read", "--exec_prerun=true"], "exec_prerun"),
     ] {
         let output = lanemark!(folder.path(), &words).output();
         let message = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(2) && message.contains(says), "{words:?}: {message}");
+    }
+}
+
+#[test]
+fn command_lines_of_other_programs_are_the_load_of_their_fio_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let system = "samsung-950-pro-512gb@workstation-z170:m2";
+    let figures = |words: &[&str]| -> Value {
+        let mut all = vec!["sim", system, "--no-save", "--no-interval", "--json", "--"];
+        all.extend(words);
+        let result: Value = serde_json::from_str(&lanemark!(folder.path(), &all).stdout()).unwrap();
+        result["tests"][0]["samples"].clone()
+    };
+    let dd = ["dd", "if=/dev/zero", "of=x", "bs=4k", "count=50", "oflag=direct,dsync"];
+    let fio = [
+        "fio",
+        "--name=dd",
+        "--rw=write",
+        "--bs=4k",
+        "--size=200k",
+        "--filename=x",
+        "--direct=1",
+        "--ioengine=psync",
+        "--fdatasync=1",
+        "--zero_buffers=1",
+    ];
+    assert_eq!(figures(&dd), figures(&fio));
+}
+
+#[test]
+fn a_job_file_of_any_name_is_a_workload() {
+    let folder = tempfile::tempdir().unwrap();
+    let job =
+        "; two sections\n[global]\nioengine=libaio\ndirect=1\nsize=16m\n\n[seq]\nrw=read\nbs=1m\n";
+    for name in ["job.txt", "job.fio", "job"] {
+        std::fs::write(folder.path().join(name), job).unwrap();
+        let system = "samsung-950-pro-512gb@workstation-z170:m2";
+        let words = ["sim", system, name, "--no-save", "--no-interval", "--json"];
+        let result: Value =
+            serde_json::from_str(&lanemark!(folder.path(), &words).stdout()).unwrap();
+        assert_eq!(result["tests"][0]["test"]["name"], "seq", "{name}");
     }
 }

@@ -212,7 +212,7 @@ fn wrong_input_is_reported_with_its_line_and_exits_with_2() {
     let cases: [(&[&str], &str); 12] = [
         (&[NVME, bad], "bad.csv:3:3: op"),
         (&[NVME, readme], "README.md:3: `"),
-        (&[NVME, readme, "--trace-format", "csv"], "does not name the column operation"),
+        (&[NVME, readme, "--trace-format", "csv"], "there is no column operation"),
         (
             &[NVME, readme, "--trace-format", "cvs"],
             "expected one of msr, blkparse, iolog, mqsim, disksim, csv",

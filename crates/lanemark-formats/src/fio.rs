@@ -47,10 +47,11 @@ use lanemark_schema::workload::{
 use crate::error::{FormatError, FormatErrors, SupportLevel};
 use crate::imported::TestNames;
 use block::BlockSizes;
-pub use command::{FioCommandLine, command, is_command, words};
+pub use command::{FioCommandLine, command, words};
 use direction::RwOption;
 use job::{Job, JobProblems};
 pub use job_environment::JobEnvironment;
+pub use lines::is_job_file;
 use number::DefaultTimeUnit;
 pub use option::{OptionSupport, options};
 pub(crate) use order::normal_for;

@@ -1,5 +1,6 @@
 //! Results from other programs, in any supported format.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::error::{FormatError, FormatErrors};
@@ -7,7 +8,7 @@ use crate::fio_json::{self, FioOutput};
 use crate::imported::{ImportedResult, SuppliedSettings};
 use crate::recognised::{READ, RecognisedFormat, ResultFormat, recognise};
 use crate::stated::ReportedRun;
-use crate::{crystaldiskmark, diskspd, fio_text, iometer};
+use crate::{crystaldiskmark, diskspd, fio_text, iometer, tables};
 
 /// A run by another program.
 #[derive(Clone)]
@@ -34,7 +35,7 @@ impl fmt::Debug for ForeignRun {
 /// Returns the error of the format's reader, or an error if the format is not supported. For a known format, the error
 /// suggests an alternative.
 pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
-    let text = text.trim_start_matches('\u{feff}');
+    let text = &*unquoted(text.trim_start_matches('\u{feff}'));
     let format = match recognise(text) {
         RecognisedFormat::Result(format) => format,
         RecognisedFormat::Known(known) => {
@@ -62,8 +63,29 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
         ResultFormat::Diskspd => diskspd::read_text(text, file)?,
         ResultFormat::DiskspdXml => diskspd::read_xml(text, file)?,
         ResultFormat::Iometer => iometer::read_results(text, file)?,
+        ResultFormat::Table(format) => {
+            let runs = tables::read(format, text, file)?.into_iter();
+            return Ok(runs.map(|run| ForeignRun(ForeignContent::Stated(Box::new(run)))).collect());
+        }
     };
     Ok(vec![ForeignRun(ForeignContent::Stated(Box::new(stated)))])
+}
+
+/// Returns a text without the marks `> ` with which e-mails and forums quote lines.
+fn unquoted(text: &str) -> Cow<'_, str> {
+    let is_quoted = |line: &str| line.starts_with('>') && !line.starts_with(">=");
+    if !text.lines().any(is_quoted) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let mut rest = line;
+        while let Some(inner) = rest.strip_prefix('>').filter(|_| is_quoted(rest)) {
+            rest = inner.strip_prefix(' ').unwrap_or(inner);
+        }
+        plain.push_str(rest);
+    }
+    Cow::Owned(plain)
 }
 
 /// Returns the results of runs: one result per target for fio's JSON, and one result per file for other formats.

@@ -36,6 +36,8 @@ pub struct SuppliedSettings {
     pub queue_depth: Option<u32>,
 }
 
+/// The engine of a target if the source does not state it.
+pub(crate) const NOT_STATED: &str = "engine not stated";
 /// Maximum length of a name, in characters.
 const NAME_MAX: usize = 200;
 
@@ -50,6 +52,8 @@ pub(crate) struct ResultDraft<'s> {
     pub(crate) notes: Vec<String>,
     /// The tests that do not state which part of the target they use.
     unplaced: NotedTests,
+    /// The tests that the source lists without any request.
+    not_run: NotedTests,
 }
 
 /// A test of a result under construction.
@@ -90,12 +94,17 @@ impl<'s> ResultDraft<'s> {
             warnings: Vec::new(),
             notes: Vec::new(),
             unplaced: NotedTests::default(),
+            not_run: NotedTests::default(),
         }
     }
 
-    /// Adds a test, with the warnings about its figures.
+    /// Adds a test, with the warnings about its figures. A test without any request was not run, and is omitted.
     pub(crate) fn add(&mut self, added: ImportedTest<'_>) {
         let ImportedTest { test, samples, printed, contradiction, placed } = added;
+        if is_blank(printed) && samples.iter().all(is_blank) {
+            self.not_run.add(&test.name);
+            return;
+        }
         let name = || test.name.clone();
         if !printed.errors.is_empty() {
             let errors = printed.errors.clone();
@@ -129,6 +138,11 @@ impl<'s> ResultDraft<'s> {
         file: &str,
         target: MeasuredTarget,
     ) -> Result<ImportedResult, FormatError> {
+        if self.tests.is_empty() {
+            return Err(FormatError::file(file, "no test with requests")
+                .hint("check that the file is complete"));
+        }
+        self.not_run.note(&mut self.notes, "omitted, because no request is listed: not run");
         let size = self.size;
         let span = self.supplied.span;
         let origin = match span {
@@ -162,6 +176,13 @@ impl<'s> ResultDraft<'s> {
         let files = vec![file.to_owned()];
         Ok(ImportedResult { result, files, timestamp: None, notes: self.notes })
     }
+}
+
+/// Returns whether a sample contains neither a request nor an error.
+fn is_blank(sample: &Sample) -> bool {
+    let directions =
+        [&sample.reads, &sample.writes, &sample.unified, &sample.trims, &sample.flushes];
+    directions.into_iter().all(Option::is_none) && sample.errors.is_empty()
 }
 
 /// Returns a target with a path. All other values are unknown.

@@ -5,9 +5,11 @@
 //! | [`fio`] | job files, into a workload and settings | – |
 //! | [`fio_json`] | `--output-format=json` and `json+`, into a result | the same format, from a result |
 //! | `fio_text` | the normal and the terse output, into a result | – |
+//! | [`command_lines`] | command lines of fio, dd, hdparm and diskspd, as job files | – |
 //! | [`iometer`] | `.icf`, into a workload; the results file, into a result | |
 //! | [`crystaldiskmark`] | its texts and KDiskMark's, into a result | the text that it copies to the clipboard |
 //! | `diskspd` | text and XML, into a result | – |
+//! | `tables` | kbench, pg_test_fsync, elbencho, spdk_nvme_perf, and fio's logs, into results | – |
 //! | [`drives`] | lists of drives from `nvme list`, `smartctl`, `lsblk` and `lstopo` | – |
 //! | [`foreign`] | results in any of these formats, which `recognised` distinguishes | – |
 //! | `stated`, `partly`, `imported` | shared by the readers: incomplete tests, and the result with these tests | – |
@@ -21,6 +23,7 @@
 
 #![warn(missing_docs)]
 
+pub mod command_lines;
 pub mod crystaldiskmark;
 mod diskspd;
 pub mod drives;
@@ -34,6 +37,7 @@ pub mod iometer;
 mod partly;
 mod recognised;
 mod stated;
+mod tables;
 mod words;
 
 pub use imported::{ImportedResult, SuppliedSettings};
@@ -41,3 +45,4 @@ pub mod xml;
 
 pub use error::{FormatError, FormatErrors, OptionNote, SupportLevel};
 pub use recognised::{KnownFormat, RecognisedFormat, ResultFormat, recognise};
+pub use tables::TableFormat;

@@ -2,6 +2,8 @@
 //!
 //! If a format is known but not supported, the error names it and suggests an alternative.
 
+use crate::tables::{self, TableFormat};
+
 /// A supported result format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultFormat {
@@ -19,6 +21,8 @@ pub enum ResultFormat {
     DiskspdXml,
     /// Iometer's results file.
     Iometer,
+    /// The table of another program.
+    Table(TableFormat),
 }
 
 /// A known format that cannot be read as a result.
@@ -43,10 +47,14 @@ pub enum RecognisedFormat {
 
 /// Advice for a text in an unknown format.
 pub(crate) const READ: &str = "accepted formats: results of Lanemark; fio's JSON, normal and terse output; texts of CrystalDiskMark 3 and \
-     later and of KDiskMark; diskspd's text and XML; Iometer's results CSV";
+     later and of KDiskMark; diskspd's text and XML; Iometer's results CSV; the tables of kbench, pg_test_fsync, elbencho \
+     and spdk_nvme_perf; fio's logs";
 
 const MEASURE: &str =
     "measure the same with `lanemark bench`, fio, CrystalDiskMark, KDiskMark or diskspd";
+const FIO: &str = "run the same load with `fio --output-format=json+`, and import that output; it has the counts and settings";
+const METADATA: &str = "it measures operations on names, which are not modelled";
+const DATABASE: &str = "`lanemark oltp` runs a database's transactions and measures its storage";
 const INSPECT: &str = "it describes a machine: `lanemark inspect FILE` shows its drives";
 const REPLAY: &str = "it is a trace: `lanemark sim` and `lanemark bench` replay it";
 const WORKLOAD: &str = "it is a workload: use it with `lanemark sim` or `lanemark bench`";
@@ -67,7 +75,6 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     (&["LnkSta:", "LnkCap:"], "lspci's output", INSPECT),
     (&["iolog", "fio version 2"], "a fio trace", REPLAY),
     (&["'TEST SETUP"], "Iometer's settings", WORKLOAD),
-    (&["[global]", "rw="], "a fio job file", WORKLOAD),
     (&["AS SSD Benchmark"], "an AS SSD Benchmark result", MEASURE),
     (&["ATTO"], "an ATTO Disk Benchmark result", MEASURE),
     (&["HD Tune"], "an HD Tune result", MEASURE),
@@ -81,6 +88,16 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     (&["ioping statistics"], "ioping's output", MEASURE),
     (&["Vdbench"], "vdbench's output", MEASURE),
     (&["vdbench"], "vdbench's output", MEASURE),
+    (&["IOS/call=", "IOPS="], "the output of fio's t/io_uring", FIO),
+    (&["<PhoronixTestSuite"], "a result of the Phoronix Test Suite", FIO),
+    (&["Queue Depth/Thread", "Write %"], "a table of ezFIO", FIO),
+    (&["IOR-", "Max Write"], "IOR's output", MEASURE),
+    (&["mdtest-", "SUMMARY rate"], "mdtest's output", METADATA),
+    (&["fio Disk Speed Tests"], "the output of YABS", FIO),
+    (&["I/O Speed(1st run)"], "the output of bench.sh, which runs dd", MEASURE),
+    (&["Windows System Assessment Tool"], "the output of winsat", MEASURE),
+    (&["number of transactions actually processed", "tps ="], "pgbench's output", DATABASE),
+    (&["filebench", "IO Summary"], "Filebench's output", MEASURE),
     (
         &["%util", "r/s"],
         "iostat's output",
@@ -115,16 +132,26 @@ pub fn recognise(text: &str) -> RecognisedFormat {
         if let Some((_, format)) = readers.iter().find(|(is_it, _)| is_it(text)) {
             return RecognisedFormat::Result(*format);
         }
+        if let Some(format) = tables::recognise(text) {
+            return RecognisedFormat::Result(F::Table(format));
+        }
         if crate::fio_text::is_terse_2(text) {
             return RecognisedFormat::Known(KnownFormat {
                 name: "version 2 of fio's terse output",
                 advice: "run fio with --output-format=json+, or with --terse-version=3",
             });
         }
-        if text.trim_start().starts_with("fio ") {
+        let first = text.trim_start().lines().next().unwrap_or_default();
+        if crate::command_lines::is_command(first) {
             return RecognisedFormat::Known(KnownFormat {
-                name: "a fio command line",
+                name: "a command line",
                 advice: "it is a workload: `lanemark sim SYSTEM -- fio …`",
+            });
+        }
+        if crate::fio::is_job_file(text) {
+            return RecognisedFormat::Known(KnownFormat {
+                name: "a fio job file",
+                advice: WORKLOAD,
             });
         }
     }
@@ -167,7 +194,8 @@ mod tests {
             ("{\"blockdevices\": []}", "lsblk's JSON"),
             ("AS SSD Benchmark 2.0\nName: x", "an AS SSD Benchmark result"),
             ("1024+0 records in\n1024+0 records out\n", "dd's output"),
-            ("fio --rw=read", "a fio command line"),
+            ("fio --rw=read", "a command line"),
+            ("; a job\n[seq]\nrw=read\nbs=1m\n", "a fio job file"),
             ("", "unknown"),
             ("hello", "unknown"),
         ] {

@@ -9,11 +9,12 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::{BLOCK, QUEUE_DEPTH, THREADS};
-use lanemark_schema::workload::{Pattern, SECTOR, Test};
+use lanemark_schema::workload::{LoadKind, Pattern, SECTOR, Test};
 
 use crate::error::{FormatError, shown};
 use crate::imported::{
-    ImportedResult, ImportedTest, ResultDraft, SuppliedSettings, TestNames, clean_name, target_at,
+    ImportedResult, ImportedTest, NOT_STATED, ResultDraft, SuppliedSettings, TestNames, clean_name,
+    target_at,
 };
 use crate::partly::load_kind;
 
@@ -139,7 +140,7 @@ impl ReportedRun {
             let samples = vec![one.sample.clone()];
             draft.add(ImportedTest { test, samples, printed: &one.sample, contradiction, placed });
         }
-        let engine = engine.as_deref().unwrap_or("engine not stated");
+        let engine = engine.as_deref().unwrap_or(NOT_STATED);
         let target = MeasuredTarget {
             device: path.as_ref().is_some_and(|path| is_device(path)),
             engine: format!("{program}, {engine}"),
@@ -188,7 +189,7 @@ impl ReportedTest {
         let sample = &self.sample;
         let reads = count(&sample.reads);
         let writes = count(&sample.writes);
-        let operations = reads + writes + count(&sample.unified);
+        let operations = sample.operations() as f64;
         let mean = if operations > 0.0 { sample.bytes().get() as f64 / operations } else { 4096.0 };
         let rounded = Bytes((mean / 512.0).round().clamp(1.0, 131_072.0) as u64 * 512);
         let block = self.block.filter(|block| BLOCK.contains(block)).unwrap_or(rounded);
@@ -199,7 +200,15 @@ impl ReportedTest {
         let threads = THREADS.clamp(self.threads.unwrap_or(1));
         let pattern = self.pattern.clone().or_else(|| supplied.pattern.clone());
         let depth = self.queue_depth.or(supplied.queue_depth).map(|depth| QUEUE_DEPTH.clamp(depth));
-        let asks = load_kind((pattern, depth), read_share, block);
+        let mut asks = load_kind((pattern, depth), read_share, block);
+        if let (LoadKind::Requests(requests), Some(trims)) = (&mut asks, &sample.trims) {
+            let trimmed = trims.latency.count() as f64;
+            let all = reads + writes + count(&sample.unified) + trimmed;
+            requests.mix.trim_share = Ratio::new(trimmed / all.max(1.0)).unwrap_or(Ratio::ZERO);
+        }
+        if let (LoadKind::Requests(requests), Some(flushes)) = (&mut asks, &sample.flushes) {
+            requests.mix.flush_every = writes_per_flush(writes, flushes.latency.count() as f64);
+        }
         let moved = Bytes(sample.bytes().get().max(1 << 20));
         let least = Bytes(block.get() * u64::from(threads));
         Test {
@@ -211,6 +220,13 @@ impl ReportedTest {
             ..Test::of_blocks(block)
         }
     }
+}
+
+/// Returns the number of writes after which each flush followed, if the counts agree with a whole number.
+fn writes_per_flush(writes: f64, flushes: f64) -> Option<u32> {
+    let every = (writes / flushes.max(1.0)).round();
+    let agrees = (every * flushes / writes.max(1.0) - 1.0).abs() <= SIZE_SLACK;
+    (flushes >= 1.0 && (1.0..=1e6).contains(&every) && agrees).then_some(every as u32)
 }
 
 /// Returns the processor time of a job with one thread, from its `user` and `system` time in per cent.
@@ -255,6 +271,22 @@ pub(crate) fn time(value: f64, seconds_per_unit: f64) -> Result<Duration, String
         Ok(Duration::from_picoseconds((seconds * 1e12).round() as u64))
     } else {
         Err(format!("{value} is not a time"))
+    }
+}
+
+/// Returns the number of requests that transferred `bytes`; the rate `iops` was truncated to a whole number.
+pub(crate) fn requests(bytes: f64, iops: f64, elapsed: Duration) -> f64 {
+    let seconds = elapsed.as_seconds();
+    let least = (iops * seconds).max(1.0);
+    let most = ((iops + 1.0) * seconds).max(1.0);
+    let small = bytes / most;
+    let large = bytes / least;
+    // The size of the requests, if a power of two is possible.
+    let power = (9..27).map(|power| f64::from(1_u32 << power));
+    let block = power.rev().find(|block| (small * 0.999..=large * 1.001).contains(block));
+    match block {
+        Some(block) => (bytes / block).round().max(1.0),
+        None => least.round(),
     }
 }
 

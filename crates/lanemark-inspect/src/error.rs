@@ -17,7 +17,7 @@ pub enum InspectError {
         source: io::Error,
     },
     /// A text that is not output of lspci, or does not contain storage.
-    #[error("{}: {}", file.display(), lspci(*problem))]
+    #[error("{}: {}", file.display(), lspci(problem))]
     Lspci {
         /// The file as the user wrote it.
         file: PathBuf,
@@ -72,7 +72,7 @@ impl InspectError {
                 "name the folder that contains `block` and `devices`, such as /sys, or a capture FILE.tar of that folder"
                     .to_owned()
             }
-            Self::Lspci { problem, .. } => lspci_hint(*problem).to_owned(),
+            Self::Lspci { problem, .. } => lspci_hint(problem).to_owned(),
             Self::UnknownDevice { nearest, .. } if nearest.is_empty() => {
                 "omit the name to see all devices".to_owned()
             }
@@ -90,7 +90,7 @@ impl InspectError {
     }
 }
 
-fn lspci(problem: LspciProblem) -> String {
+fn lspci(problem: &LspciProblem) -> String {
     match problem {
         LspciProblem::Empty => "is empty".to_owned(),
         LspciProblem::NotLspci => "the text does not contain a PCI function".to_owned(),
@@ -105,18 +105,27 @@ fn lspci(problem: LspciProblem) -> String {
             "the tree of `lspci -tv` has lost its line breaks or indentation".to_owned()
         }
         LspciProblem::NoStorage { functions } => {
-            let count = if functions == 1 { "function" } else { "functions" };
+            let count = if *functions == 1 { "function" } else { "functions" };
             format!("there is no storage controller among its {functions} PCI {count}")
+        }
+        LspciProblem::NoClass { functions, slow } => {
+            let links = match slow.as_slice() {
+                [] => "no link runs below its capability".to_owned(),
+                slow => slow.join("; "),
+            };
+            format!(
+                "the classes of its {functions} PCI functions are missing, so that storage controllers are not recognised: {links}"
+            )
         }
     }
 }
 
-fn lspci_hint(problem: LspciProblem) -> &'static str {
+fn lspci_hint(problem: &LspciProblem) -> &'static str {
     match problem {
         LspciProblem::Empty | LspciProblem::NotLspci | LspciProblem::MachineReadable => {
             "use the whole output of `sudo lspci -vvv`, or the tree of `lspci -tv`"
         }
-        LspciProblem::LinksOnly => {
+        LspciProblem::LinksOnly | LspciProblem::NoClass { .. } => {
             "also include the function's first line, such as `01:00.0 Non-Volatile memory controller: \
              …`, or preferably the whole output of `sudo lspci -vvv`"
         }

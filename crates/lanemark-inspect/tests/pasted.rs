@@ -56,8 +56,8 @@ fn draw_in_one_line(inspection: &Inspection) -> String {
 
 fn problem(text: &str) -> (LspciProblem, String) {
     let error = read(text).unwrap_err();
-    let InspectError::Lspci { problem, .. } = error else { panic!("{error}") };
-    (problem, error.hint())
+    let InspectError::Lspci { problem, .. } = &error else { panic!("{error}") };
+    (problem.clone(), error.hint())
 }
 
 #[test]
@@ -244,6 +244,24 @@ fn an_unusable_text_is_refused_with_a_remedy() {
         findings(&tree.lines().map(|line| format!("> {line}\n")).collect::<String>())
             .contains("SSD Y")
     );
+}
+
+#[test]
+fn functions_under_headings_of_the_writer_are_named_with_their_links() {
+    let text = "=== 6.12  0001:02:03.0\n\tCapabilities: [80] Express (v2) Downstream Port (Slot+)\n\
+                \t\tLnkCap:\tPort #3, Speed 5GT/s, Width x1\n\t\tLnkSta:\tSpeed 2.5GT/s, Width x1\n\
+                === 6.12  0001:04:00.0\n\tCapabilities: [80] Express (v2) Endpoint\n\
+                \t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4\n\
+                \t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x1 (downgraded)\n";
+    let (found, hint) = problem(text);
+    let LspciProblem::NoClass { functions, slow } = &found else { panic!("{found:?}") };
+    assert_eq!(*functions, 2);
+    assert_eq!(slow[0], "0001:02:03.0 runs at 2.5 GT/s x1, of 5.0 GT/s x1");
+    assert_eq!(slow[1], "0001:04:00.0 runs at 2.5 GT/s x1, of 8.0 GT/s x4");
+    assert!(hint.contains("first line"), "{hint}");
+    // With the class in a second list, the drive is recognised.
+    let list = "0001:04:00.0 Non-Volatile memory controller: Maker SSD X\n";
+    assert_eq!(read(&format!("{list}{text}")).unwrap().devices.len(), 1);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Workloads by name or file, including files of other programs.
 
 use std::fs::{self, OpenOptions};
-use std::io::{Seek, SeekFrom};
+use std::io::{Read as _, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use lanemark_formats::fio::{self, FioSettings, IoEngine, JobEnvironment};
-use lanemark_formats::{OptionNote, iometer};
+use lanemark_formats::{OptionNote, command_lines, iometer};
 use lanemark_measure::{EngineKind, ErrorReaction};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::Bytes;
@@ -17,6 +17,9 @@ use sha2::{Digest, Sha256};
 
 use crate::error::LabError;
 use crate::input;
+
+/// Maximum number of bytes that are examined to recognise a job file.
+const HEAD_MAX: u64 = 64 << 10;
 
 /// A workload that was opened by its name or file.
 pub struct OpenedWorkload {
@@ -30,8 +33,8 @@ pub struct OpenedWorkload {
     pub input: Option<(String, String)>,
 }
 
-/// Opens a workload: a fio or Iometer file if the name has its extension, the jobs of a fio command line, or otherwise
-/// a workload of the library.
+/// Opens a workload: a fio or Iometer file if the name has its extension or the file its contents, the jobs of a command
+/// line, or otherwise a workload of the library.
 ///
 /// # Errors
 /// Returns an error if the file or test does not exist, or if the file is invalid.
@@ -44,7 +47,7 @@ pub fn open(
         Some((file, test)) if is_foreign(file) => (file, Some(test)),
         _ => (name, None),
     };
-    if fio::is_command(name) {
+    if command_lines::is_command(name) {
         return command_line(name, target_size);
     }
     if !is_foreign(file) {
@@ -66,7 +69,20 @@ pub fn open(
 }
 
 fn is_foreign(file: &str) -> bool {
-    file.ends_with(".fio") || file.ends_with(".icf")
+    file.ends_with(".fio") || file.ends_with(".icf") || is_job_file(Path::new(file))
+}
+
+/// Returns whether a file of another name is a job file of fio, by its contents.
+pub fn is_job_file(path: &Path) -> bool {
+    if path.extension().is_some_and(|ending| ending == "toml") || !path.is_file() {
+        return false;
+    }
+    let mut head = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(HEAD_MAX).read_to_end(&mut head));
+    // The last line may be cut.
+    let whole = head.iter().rposition(|byte| *byte == b'\n').map_or(head.len(), |end| end + 1);
+    let text = std::str::from_utf8(&head[..whole.min(head.len())]);
+    read.is_ok() && text.is_ok_and(fio::is_job_file)
 }
 
 /// Returns the SHA-256 of `bytes`, in hexadecimal.
@@ -95,12 +111,13 @@ fn job_file(
     })
 }
 
-/// Parses a fio command line. In its errors, the line number is the number of a word.
+/// Parses a command line of fio or of another program. In fio's errors, the line number is the number of a word.
 fn command_line(text: &str, target_size: Option<Bytes>) -> Result<OpenedWorkload, LabError> {
-    const NAME: &str = "fio";
-    let command = fio::command(&fio::words(text, NAME)?, NAME)?;
-    let mut opened = job_file(&command.text, NAME, target_size)?;
-    opened.workload.name = "jobs of a fio command line".to_owned();
+    let program = text.split_whitespace().find(|word| *word != "sudo").unwrap_or_default();
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    let command = command_lines::read(text, name)?;
+    let mut opened = job_file(&command.text, name, target_size)?;
+    opened.workload.name = format!("jobs of a {name} command line");
     opened.notes.extend(command.notes);
     Ok(opened)
 }

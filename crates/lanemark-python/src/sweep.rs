@@ -28,6 +28,8 @@ pub(crate) struct Sweep {
     seed: u64,
     /// SHA-256 of each library file that determines the sweep.
     inputs: BTreeMap<String, String>,
+    /// The call as the provenance records it: the system, the workload and the changes.
+    command: Vec<String>,
 }
 
 /// The file of a sweep while it grows; `None` after it is closed.
@@ -60,6 +62,10 @@ impl Sweep {
         library: Py<Library>,
     ) -> Result<Self, Failure> {
         let opened_library = library.get().own();
+        let mut command = vec!["python".to_owned(), "lanemark.Sweep.run".to_owned(), system.clone()];
+        let changes = [("size", &scale.0), ("duration", &scale.1)].map(|(name, given)| {
+            given.as_ref().map(|given| format!("{name}={given}"))
+        });
         let size = quantity("size", scale.0.as_deref())?;
         let scale = WorkloadScale {
             size,
@@ -76,6 +82,12 @@ impl Sweep {
             WorkloadArgument::Read(read) => (String::new(), read.get().workload.clone()),
         };
         let workload = scaled_workload(workload, &scale)?;
+        let test = if named.is_empty() { workload.name.clone() } else { named.clone() };
+        command.push(format!("workload={test}"));
+        command.extend(changes.into_iter().flatten());
+        command.extend(axes.iter().map(|(name, texts)| format!("axis {name}={}", texts.join(","))));
+        command.extend(set.iter().map(|setting| format!("set {setting}")));
+        command.push(format!("seed={seed}"));
         let axis = |(name, texts): &(String, Vec<String>)| {
             Axis::new(name, texts, Location::file(format!("axis {name}")))
         };
@@ -88,7 +100,7 @@ impl Sweep {
                 lanemark_study::Sweep::new(&opened_library, definition, workload, seed, length);
             (sweep, opened_library.used())
         });
-        Ok(Self { sweep: Arc::new(sweep?), library, seed, inputs })
+        Ok(Self { sweep: Arc::new(sweep?), library, seed, inputs, command })
     }
 
     /// Reads a sweep's file: the system, the workload, the axes and the settings.
@@ -145,9 +157,8 @@ impl Sweep {
 
     /// Opens or creates the file of the sweep, and locks it against other writers.
     fn open(&self, py: Python<'_>, path: PathBuf) -> Result<SweepJournal, Failure> {
-        let command = vec!["lanemark.Sweep.run".to_owned()];
         let provenance =
-            Provenance { inputs: self.inputs.clone(), ..provenance(command, self.seed) };
+            Provenance { inputs: self.inputs.clone(), ..provenance(self.command.clone(), self.seed) };
         let sweep = Arc::clone(&self.sweep);
         let file = py.detach(move || SweepFile::open(&path, sweep, provenance))?;
         Ok(SweepJournal(Mutex::new(Some(file))))

@@ -6,7 +6,7 @@ use lanemark_schema::workload::Operation;
 use crate::Style;
 use crate::number::{fixed, grouped, is_wide, known_value, latency_text, rate_text, significant};
 use crate::terminal::TerminalText;
-use crate::{credits, durable, target};
+use crate::{credits, durable, target, wrong};
 
 /// Writes a sentence in lines of the width that the style sets.
 pub fn sentence_text(sentence: &str, style: &Style) -> String {
@@ -26,6 +26,9 @@ pub(crate) fn run(run: &RunResult) -> String {
     let flushes = durable::sentences(run);
     if !flushes.is_empty() {
         text = flushes.join(" ");
+    }
+    if let Some(wrong) = wrong::sentences(&subject, &run.tests) {
+        text = format!("{wrong} {text}");
     }
     if let Some(limits) = limits(&run.tests) {
         text += &format!(" {limits}");
@@ -71,8 +74,10 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
         let rate = grouped(&significant(rate / 1e6));
         Some(format!("{verb_of} up to {rate} MB/s ({})", test.test.name))
     };
-    let parts: Vec<String> =
-        ["reads", "writes", "reads and writes"].into_iter().filter_map(most_extreme).collect();
+    let parts: Vec<String> = ["reads", "writes", "reads and writes", "trims"]
+        .into_iter()
+        .filter_map(most_extreme)
+        .collect();
     match parts.as_slice() {
         [] => match tests.iter().find(|test| test.transactions_per_minute().is_some()) {
             Some(test) => of_one(subject, test),
@@ -89,6 +94,7 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
 /// Returns the verb for the operation of a test.
 fn verb(test: &TestResult) -> &'static str {
     match (test.test.reads(), test.test.writes()) {
+        _ if test.samples.iter().any(Sample::only_trims) => "trims",
         (true, false) => "reads",
         (false, true) => "writes",
         _ if test.test.trims() => "trims",

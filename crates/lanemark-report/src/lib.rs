@@ -56,6 +56,7 @@ mod trial;
 mod verdict;
 mod verified;
 mod whatif;
+mod wrong;
 
 pub use answer::answer;
 pub use compare_table::{compare_runs, compare_table};

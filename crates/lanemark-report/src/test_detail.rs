@@ -4,6 +4,7 @@
 //! hop; a busy hop may add little latency, and an idle hop may add much. A single run cannot show the gain from a
 //! faster hop. The gain is reported if additional runs determined it ([`sensitivity`]).
 
+use crate::wrong;
 use lanemark_schema::result::{
     ClientDeviation, DeliveryEvidence, DirectionResult, LatencyHistogram, LiveDelivery,
     LiveVerdict, PathLimit, ReplayCounts, RunResult, Sample, StartContent, TestResult,
@@ -218,12 +219,7 @@ fn figures(test: &TestResult) -> String {
 /// Returns the number of failed requests by type, and their share of all requests.
 fn failure_text(test: &TestResult) -> Option<String> {
     let errors = test.errors();
-    let request_count = |sample: &Sample| {
-        let others = sample.flushes.iter().chain(&sample.trims);
-        sample.operations() + others.map(|direction| direction.latency.count()).sum::<u64>()
-    };
-    let done: u64 = test.samples.iter().map(request_count).sum();
-    let share = errors.total() as f64 / (errors.total() as f64 + done as f64);
+    let share = wrong::failed_share(test).unwrap_or(0.0);
     (!errors.is_empty()).then(|| {
         let requests = if errors.total() == 1 { "request" } else { "requests" };
         format!("{} {requests} failed, {} of all: {errors}.", errors.total(), percent(share))

@@ -102,6 +102,18 @@ impl StudyError {
         self
     }
 
+    /// Returns the error with more advice after its hint.
+    #[must_use]
+    pub(crate) fn with_roomier(mut self, advice: &Option<String>) -> Self {
+        if let Some(advice) = advice {
+            self.hint = Some(match self.hint.take() {
+                Some(hint) => format!("{hint}; {advice}"),
+                None => advice.clone(),
+            });
+        }
+        self
+    }
+
     /// Returns whether the error is about a name that does not exist.
     pub fn is_unknown_name(&self) -> bool {
         self.message.starts_with(UNKNOWN)

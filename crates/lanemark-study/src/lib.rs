@@ -44,6 +44,7 @@ pub mod plug;
 mod power;
 pub mod rated;
 pub mod ratings;
+mod roomier;
 pub mod search;
 pub mod studies;
 pub mod study;

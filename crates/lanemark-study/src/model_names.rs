@@ -192,18 +192,135 @@ pub fn drives_of(library: &Library, model: &str, bytes: Option<u64>) -> ModelMat
     found
 }
 
+/// Returns the drive of the library with a part number, such as `MZ-V8P1T0BW` or `SA400S37/480G`.
+pub(crate) fn drive_of_part(library: &Library, part: &str) -> Option<String> {
+    let is_long = part.len() >= PART_MIN && part.bytes().any(|byte| byte.is_ascii_digit());
+    let name = of_part(part).filter(|_| is_long)?;
+    library.names(LibraryKind::Drive).contains(&name).then_some(name)
+}
+
 /// Returns the library drive for a part number.
 fn of_part(model: &str) -> Option<String> {
-    let upper = model.trim().to_ascii_uppercase();
+    // A part number on a box has separators that the drive does not report.
+    let upper = model.trim().to_ascii_uppercase().replace(['-', '/'], "");
     // The maker's name may be omitted, or precede the part number.
     let matches_part = |beginning: &str| {
-        let bare = beginning.rsplit(' ').next().unwrap_or(beginning);
-        upper.split_whitespace().any(|word| word.starts_with(bare))
+        let bare = beginning.rsplit(' ').next().unwrap_or(beginning).replace('-', "");
+        upper.split_whitespace().any(|word| word.starts_with(&bare))
     };
     if let Some((_, name)) = PARTS.iter().find(|(beginning, _)| matches_part(beginning)) {
         return Some((*name).to_owned());
     }
-    upper.split_whitespace().find_map(of_crucial)
+    upper.split_whitespace().find_map(|word| {
+        of_crucial(word)
+            .or_else(|| of_samsung(word))
+            .or_else(|| of_wd(word))
+            .or_else(|| of_seagate(word))
+    })
+}
+
+/// Minimum length of a part number in a text.
+const PART_MIN: usize = 8;
+
+/// Codes of Samsung's retail drives, which follow `MZ` and precede the capacity, each with its line.
+const SAMSUNG: [(&str, &str); 27] = [
+    ("V5P", "950-pro"),
+    ("V6E", "960-evo"),
+    ("V6P", "960-pro"),
+    ("V7E", "970-evo"),
+    ("V7P", "970-pro"),
+    ("V7S", "970-evo-plus"),
+    ("V8V", "980"),
+    ("V8P", "980-pro"),
+    ("V9P", "990-pro"),
+    ("V9E", "990-evo"),
+    ("V9S", "990-evo-plus"),
+    ("VAP", "9100-pro"),
+    ("750", "750-evo"),
+    ("75E", "850-evo"),
+    ("N5E", "850-evo"),
+    ("7KE", "850-pro"),
+    ("76E", "860-evo"),
+    ("N6E", "860-evo"),
+    ("76P", "860-pro"),
+    ("76Q", "860-qvo"),
+    ("77E", "870-evo"),
+    ("77Q", "870-qvo"),
+    ("7TE", "840-evo"),
+    ("7TD", "840"),
+    ("7PD", "840-pro"),
+    ("7PC", "830"),
+    ("5PA", "470"),
+];
+
+/// Returns the library drive for Samsung's retail part numbers, such as `MZ-V8P1T0BW` without its dash.
+fn of_samsung(word: &str) -> Option<String> {
+    let rest = word.strip_prefix("MZ")?;
+    let (_, line) = SAMSUNG.iter().find(|(code, _)| rest.starts_with(code))?;
+    // The capacity has three characters: `500` is 500 GB, and `1T0` is 1 TB.
+    let capacity = rest.get(3..6)?;
+    let capacity = match capacity.split_once('T') {
+        Some((whole, "0")) => format!("{}tb", whole.parse::<u32>().ok()?),
+        Some(_) => return None,
+        None => format!("{}gb", capacity.parse::<u32>().ok()?),
+    };
+    Some(format!("samsung-{line}-{capacity}"))
+}
+
+/// Endings of Western Digital's part numbers, which follow the capacity, each with its line.
+const WD: [(&str, &str); 19] = [
+    ("1X0E", "black-sn850"),
+    ("2X0E", "black-sn850x"),
+    ("3X0E", "black-sn770"),
+    ("4X0E", "black-sn7100"),
+    ("1X0M", "black-sn8100"),
+    ("3X0C", "black-sn750"),
+    ("2X0C", "black-nvme"),
+    ("1X0C", "black-pcie"),
+    ("1B0C", "blue-sn500"),
+    ("2B0C", "blue-sn550"),
+    ("3B0C", "blue-sn570"),
+    ("3B0E", "blue-sn580"),
+    ("4B0E", "blue-sn5000"),
+    ("2B0A", "blue-3d"),
+    ("2B0B", "blue-3d"),
+    ("3B0A", "blue-sa510"),
+    ("3B0B", "blue-sa510"),
+    ("1R0A", "red-sa500"),
+    ("1R0C", "red-sn700"),
+];
+
+/// Returns the library drive for Western Digital's part numbers of solid-state drives, such as `WDS100T2B0C`.
+fn of_wd(word: &str) -> Option<String> {
+    let rest = word.strip_prefix("WDS")?;
+    let digits: u32 = rest.get(..3)?.parse().ok()?;
+    // `100T` is 1 TB, and `500G` is 500 GB.
+    let capacity = match rest.get(3..4)? {
+        "T" if digits.is_multiple_of(100) => format!("{}tb", digits / 100),
+        "G" => format!("{digits}gb"),
+        _ => return None,
+    };
+    let (_, line) = WD.iter().find(|(ending, _)| rest.get(4..8) == Some(ending))?;
+    Some(format!("wd-{line}-{capacity}"))
+}
+
+/// Returns the library drive for Seagate's part numbers of solid-state drives, such as `ZP1000GM30013`.
+fn of_seagate(word: &str) -> Option<String> {
+    const LINES: [(&str, &str); 4] = [
+        ("GM30002", "firecuda-520"),
+        ("GM3A002", "firecuda-520"),
+        ("GM30013", "firecuda-530"),
+        ("GM3A004", "firecuda-540"),
+    ];
+    let rest = word.strip_prefix("ZP")?;
+    let end = rest.find('G')?;
+    let gigabytes: u32 = rest.get(..end)?.parse().ok().filter(|gigabytes| *gigabytes > 0)?;
+    let (_, line) = LINES.iter().find(|(ending, _)| rest[end..].starts_with(ending))?;
+    let capacity = match gigabytes {
+        _ if gigabytes.is_multiple_of(1000) => format!("{}tb", gigabytes / 1000),
+        _ => format!("{gigabytes}gb"),
+    };
+    Some(format!("seagate-{line}-{capacity}"))
 }
 
 /// Returns the library drive for Crucial's part numbers, such as `CT1000MX500SSD1`, which consist of the capacity in GB
@@ -286,6 +403,16 @@ mod tests {
             ("CT1000P3PSSD8", None, "crucial-p3-plus-1tb"),
             ("Corsair MP600", Some(1_000_204_886_016), "corsair-mp600-1tb"),
             ("WDC WDS100T2B0C-00PXH0", None, "wd-blue-sn550-1tb"),
+            ("MZ-V8P1T0BW", None, "samsung-980-pro-1tb"),
+            ("MZ-V7S500BW", None, "samsung-970-evo-plus-500gb"),
+            ("MZ-77E1T0B/AM", None, "samsung-870-evo-1tb"),
+            ("MZ-V9P4T0BW", None, "samsung-990-pro-4tb"),
+            ("WDS200T2X0E", None, "wd-black-sn850x-2tb"),
+            ("WDS100T1X0M", None, "wd-black-sn8100-1tb"),
+            ("ZP2000GM30013", None, "seagate-firecuda-530-2tb"),
+            ("SA400S37/480G", None, "kingston-a400-480gb"),
+            ("SKC3000S/1024G", None, "kingston-kc3000-1tb"),
+            ("CT2000T500SSD8", None, "crucial-t500-2tb"),
         ] {
             assert_eq!(same(model, bytes), [drive], "{model}");
         }

@@ -4,6 +4,9 @@
 //! Words may match both kinds of parts. The kind whose best entry matches the larger weight claims its words first, so
 //! that "intel z270" is a platform and "intel 520" is a drive. All words then rank the ports that accept the drive. If
 //! the text does not name a part, the part of the current system is used.
+//!
+//! Every word must match the found system; if a word does not, no system is found, and the result names the word. Part
+//! numbers count as words of their drives. A volume of a cloud is found only in machines of the same cloud.
 
 mod ports;
 #[cfg(test)]
@@ -35,6 +38,8 @@ const PORT_WORD: f64 = 0.05;
 const NAMED: f64 = 0.4;
 /// Weight of a drive whose part number the text contains.
 const PART: f64 = 40.0;
+/// Maximum number of words in a message.
+const SHOWN_MAX: usize = 3;
 
 /// The names of the library's drives and platforms, with which texts are compared.
 #[derive(Clone, Debug, Default)]
@@ -122,18 +127,18 @@ impl LibraryIndex {
         if let Some(exact) = self.exact(text.trim()) {
             return SearchResult { found: vec![exact], ..SearchResult::default() };
         }
+        let (text, parts) = without_parts(library, &text);
         let words: Vec<String> =
             words(&text).into_iter().map(|word| self.corrected(word)).collect();
-        if words.is_empty() && !text.trim().is_empty() {
+        if words.is_empty() && parts.is_empty() && !text.trim().is_empty() {
             return SearchResult::default();
         }
         let by_drive = weights(&words, &self.drives);
         let by_platform = weights(&words, &self.platforms);
         let mut drives = by_drive.scores(&[]);
         let mut platforms = by_platform.scores(&[]);
-        // Part numbers do not occur as words in names.
-        for id in model_names::drives_of(library, &text, None).same {
-            if let Some(at) = self.drives.iter().position(|(drive, _)| drive.id == id) {
+        for id in &parts {
+            if let Some(at) = self.drives.iter().position(|(drive, _)| drive.id == *id) {
                 drives[at] += PART;
             }
         }
@@ -144,17 +149,17 @@ impl LibraryIndex {
         }
         let is_known = |at: &usize| {
             let word = words[*at].as_str();
-            by_drive.matches_any(*at)
-                || by_platform.matches_any(*at)
-                || ports::is_word(word)
-                || !model_names::drives_of(library, word, None).same.is_empty()
+            by_drive.matches_any(*at) || by_platform.matches_any(*at) || ports::is_word(word)
         };
         let unknown: Vec<String> =
             (0..words.len()).filter(|at| !is_known(at)).map(|at| words[at].clone()).collect();
+        if !unknown.is_empty() {
+            return SearchResult { unknown, ..SearchResult::default() };
+        }
         let is_named = |scores: &[f64]| best_score(scores) >= NAMED;
         let is_port = words.iter().any(|word| ports::is_word(word));
         if !words.is_empty() && !is_named(&drives) && !is_named(&platforms) && !is_port {
-            return SearchResult { unknown, ..SearchResult::default() };
+            return SearchResult::default();
         }
         let drives = if is_named(&drives) {
             let present_name = present.as_ref().map(|one| one.drive.as_str());
@@ -173,7 +178,8 @@ impl LibraryIndex {
             self.present_platform(present.as_ref(), &drives)
         };
         let found = self.combined(&words, &drives, &platforms, most);
-        let misfit = found.is_empty().then(|| self.misfit(&drives, &platforms)).flatten();
+        let misfit = || self.misfit(&words, &drives, &platforms);
+        let misfit = found.is_empty().then(misfit).flatten();
         SearchResult { found, unknown, misfit }
     }
 
@@ -183,7 +189,7 @@ impl LibraryIndex {
         let (drive, _) = self.drives.iter().find(|(drive, _)| drive.id == name.drive)?;
         let (platform, _) = self.platforms.iter().find(|(one, _)| one.id == name.platform)?;
         let port = platform.ports.iter().find(|port| port.name == name.port)?;
-        (name.to_string() == text && drive.plug.fits(port.plug))
+        (name.to_string() == text && self.accepts(drive, platform, port))
             .then(|| found_system(drive, platform, port))
     }
 
@@ -225,9 +231,10 @@ impl LibraryIndex {
         drives: &[(usize, f64)],
     ) -> Vec<(usize, f64)> {
         let suits = |platform: &PlatformEntry, drive: usize| {
-            let plug = self.drives[drive].0.plug;
-            let fitting_ports = platform.ports.iter().filter(|port| plug.fits(port.plug));
-            fitting_ports.map(|port| ports::suitability(plug, port)).fold(0.0, f64::max)
+            let drive = &self.drives[drive].0;
+            let fitting_ports =
+                platform.ports.iter().filter(|port| self.accepts(drive, platform, port));
+            fitting_ports.map(|port| ports::suitability(drive.plug, port)).fold(0.0, f64::max)
         };
         let id = present.map(|one| one.platform.split(',').next().unwrap_or_default());
         let at = self.platforms.iter().position(|(one, _)| Some(one.id.as_str()) == id);
@@ -252,12 +259,24 @@ impl LibraryIndex {
     ) -> Vec<FoundSystem> {
         let mut all: Vec<(f64, FoundSystem)> = Vec::new();
         for &(drive_at, drive_score) in drives {
-            let drive = &self.drives[drive_at].0;
+            let (drive, drive_names) = &self.drives[drive_at];
             for &(platform_at, platform_score) in platforms {
-                let platform = &self.platforms[platform_at].0;
-                for (port, score) in ports::ranked(words, drive.plug, &platform.ports) {
-                    let score = 2.0 * drive_score + 2.0 * platform_score + score;
-                    all.push((score, found_system(drive, platform, port)));
+                let (platform, platform_names) = &self.platforms[platform_at];
+                let fitting: Vec<&Port> = platform
+                    .ports
+                    .iter()
+                    .filter(|port| self.accepts(drive, platform, port))
+                    .collect();
+                for (port, score) in ports::ranked(words, drive.plug, &fitting) {
+                    let is_matched = |word: &String| {
+                        drive_names.quality(word) > 0.0
+                            || platform_names.quality(word) > 0.0
+                            || ports::matches(word, port, &fitting)
+                    };
+                    if words.iter().all(is_matched) {
+                        let score = 2.0 * drive_score + 2.0 * platform_score + score;
+                        all.push((score, found_system(drive, platform, port)));
+                    }
                 }
             }
         }
@@ -266,13 +285,105 @@ impl LibraryIndex {
         all.into_iter().map(|(_, found)| found).take(most).collect()
     }
 
-    fn misfit(&self, drives: &[(usize, f64)], platforms: &[(usize, f64)]) -> Option<String> {
-        let (drive, _) = &self.drives[drives.first()?.0];
-        let (platform, _) = &self.platforms[platforms.first()?.0];
-        Some(format!(
-            "no port of {} accepts {}, which has {}",
-            platform.name, drive.name, drive.plug
-        ))
+    /// Returns whether a port accepts a drive. A cloud's volumes and machines belong together, because their names begin
+    /// with the same provider.
+    fn accepts(&self, drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> bool {
+        let provider = |id: &str| id.split('-').next().unwrap_or_default().to_owned();
+        let is_volume = |drive: &DriveEntry| drive.kind == DriveKind::CloudVolume;
+        let own = provider(&platform.id);
+        let is_cloud =
+            self.drives.iter().any(|(one, _)| is_volume(one) && provider(&one.id) == own);
+        let agrees = match (is_volume(drive), is_cloud) {
+            (true, _) => provider(&drive.id) == own,
+            (false, is_cloud) => !is_cloud,
+        };
+        agrees && drive.plug.fits(port.plug)
+    }
+
+    /// Returns the reason why no system was found although the text names parts.
+    fn misfit(
+        &self,
+        words: &[String],
+        drives: &[(usize, f64)],
+        platforms: &[(usize, f64)],
+    ) -> Option<String> {
+        let (drive, drive_names) = &self.drives[drives.first()?.0];
+        let (platform, platform_names) = &self.platforms[platforms.first()?.0];
+        let fitting: Vec<&Port> =
+            platform.ports.iter().filter(|port| self.accepts(drive, platform, port)).collect();
+        if fitting.is_empty() {
+            return Some(format!(
+                "no port of {} accepts {}, which has {}",
+                platform.name, drive.name, drive.plug
+            ));
+        }
+        let is_matched = |word: &&String| {
+            drive_names.quality(word) > 0.0
+                || platform_names.quality(word) > 0.0
+                || fitting.iter().any(|port| ports::matches(word, port, &fitting))
+        };
+        let unmatched: Vec<&str> = words
+            .iter()
+            .filter(|word| !is_matched(word))
+            .map(String::as_str)
+            .take(SHOWN_MAX)
+            .collect();
+        let what = match unmatched.as_slice() {
+            [] => "no port matches all words".to_owned(),
+            unmatched => format!("`{}` does not match", unmatched.join("`, `")),
+        };
+        Some(format!("{what}; nearest: {} in {}", drive.name, platform.name))
+    }
+}
+
+/// Returns the text without its part numbers, and the drives that these name.
+fn without_parts(library: &Library, text: &str) -> (String, Vec<String>) {
+    let mut rest = Vec::new();
+    let mut drives = Vec::new();
+    for word in text.split_whitespace() {
+        match model_names::drive_of_part(library, word.trim_matches([',', ';', '.', '(', ')'])) {
+            Some(drive) => drives.push(drive),
+            None => rest.push(word),
+        }
+    }
+    (rest.join(" "), drives)
+}
+
+/// A search for entries of the library of any kind: every word of the text must match an entry.
+#[derive(Clone, Debug)]
+pub struct EntrySearch {
+    words: Vec<String>,
+    parts: Vec<String>,
+    /// Whether any entry matched each word.
+    met: Vec<bool>,
+}
+
+impl EntrySearch {
+    /// Creates a search for the words and part numbers in `text`.
+    pub fn new(library: &Library, text: &str) -> Self {
+        let text: String = text.chars().take(TEXT_MAX).collect();
+        let (rest, parts) = without_parts(library, &text);
+        let words = words::all(&rest);
+        Self { met: vec![false; words.len()], words, parts }
+    }
+
+    /// Returns whether an entry matches. `drive` is present if the entry is a drive.
+    pub fn matches(&mut self, id: &str, name: &str, drive: Option<&DriveEntry>) -> bool {
+        let text = drive.map_or_else(|| format!("{id} {name}"), drive_text);
+        let names = NameWords::new(&text);
+        let mut all = self.parts.is_empty() || self.parts.iter().any(|part| part == id);
+        for (word, met) in self.words.iter().zip(&mut self.met) {
+            let is_matched = names.quality(word) > 0.0;
+            *met |= is_matched;
+            all &= is_matched;
+        }
+        all
+    }
+
+    /// Returns the words that did not match any entry so far.
+    pub fn unmatched(&self) -> Vec<&str> {
+        let words = self.words.iter().zip(&self.met);
+        words.filter(|(_, met)| !**met).map(|(word, _)| word.as_str()).collect()
     }
 }
 

@@ -21,6 +21,7 @@ use crate::library::{Library, LibraryKind};
 use crate::origin::{Ledger, Origin, Overrides, UncertainValue, ValueRecord};
 use crate::platform::Platform;
 use crate::plug::NativeInterface;
+use crate::roomier::roomier_platforms;
 
 /// A system by the names of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,7 +238,7 @@ impl System {
                     return Err(StudyError::new(named_at.port.clone(), message));
                 }
             }
-            attached.push(AttachedDrive::new(
+            let one = AttachedDrive::new(
                 library,
                 drive,
                 port,
@@ -245,7 +246,11 @@ impl System {
                 platform_file,
                 named_at,
                 context,
-            )?);
+            );
+            attached.push(one.map_err(|error| {
+                let known = platform.ports.iter().map(|known| known.name.as_str());
+                error.with_roomier(&roomier_platforms(library, parts, port, known))
+            })?);
         }
         overrides.check_used(&ledger)?;
 

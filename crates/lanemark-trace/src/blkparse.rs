@@ -16,12 +16,10 @@
 
 use lanemark_schema::workload::Operation;
 
+use crate::columns::SECOND;
 use crate::field::{FieldError, Fields};
 use crate::mqsim::sectors;
 use crate::parsed::{ParsedLine, RecordedRequest};
-
-/// Number of picoseconds in a second.
-const SECOND: u64 = 1_000_000_000_000;
 
 /// Beginnings of lines in the statistics at the end, or before the first event.
 const ASIDES: [&[u8]; 6] = [b"CPU", b"Total", b"Throughput", b"Events", b"Skips", b"Input file"];
@@ -43,6 +41,18 @@ impl Default for BlkparseAction {
     /// Returns `Q`, queued.
     fn default() -> Self {
         Self(b'Q')
+    }
+}
+
+impl BlkparseAction {
+    /// Returns the letter of the event.
+    pub(crate) fn letter(self) -> u8 {
+        self.0
+    }
+
+    /// Returns the description of an event.
+    pub(crate) fn word(letter: u8) -> &'static str {
+        ACTIONS.iter().find(|(known, _)| *known == letter).map_or("other", |(_, word)| word)
     }
 }
 
@@ -107,17 +117,7 @@ impl BlkparseParser {
         let kind = fields.word("RWBS")?;
         let thread = u32::try_from(cpu.integer()?).map_err(|_| cpu.fault("a processor"))?;
         let time = Some(time.decimal(SECOND)?);
-        let (flush_first, letter) = match kind.text {
-            [b'F', letter, ..] => (true, *letter),
-            [letter, ..] => (false, *letter),
-            [] => (false, b'N'),
-        };
-        let operation = match letter {
-            b'R' => Some(Operation::Read),
-            b'W' => Some(Operation::Write),
-            b'D' => Some(Operation::Trim),
-            _ => None,
-        };
+        let (flush_first, operation) = direction(kind.text);
         let range = match operation {
             Some(_) => extent(&mut fields)?,
             None => None,
@@ -140,6 +140,23 @@ impl BlkparseParser {
             _ => ParsedLine::Nothing,
         })
     }
+}
+
+/// Returns whether a flush precedes the request of a kind (RWBS), and the operation of the request.
+pub(crate) fn direction(kind: &[u8]) -> (bool, Option<Operation>) {
+    let (flush_first, letter) = match kind {
+        [b'F', letter, ..] => (true, *letter),
+        [b'F'] => (true, b'N'),
+        [letter, ..] => (false, *letter),
+        [] => (false, b'N'),
+    };
+    let operation = match letter {
+        b'R' => Some(Operation::Read),
+        b'W' => Some(Operation::Write),
+        b'D' => Some(Operation::Trim),
+        _ => None,
+    };
+    (flush_first, operation)
 }
 
 /// Reads `sector + count` in bytes. Returns `None` if a different text follows: only a process, because there is no

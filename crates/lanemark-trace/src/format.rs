@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::blkparse::is_device;
-use crate::columns::is_header;
+use crate::columns::{ColumnList, is_header, is_unknown_heading};
 use crate::field::{Field, Fields};
-use crate::{disksim, iolog, msr};
+use crate::{disksim, ftrace, iolog, listed, msr};
 
 /// A trace format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +21,20 @@ pub enum Format {
     Mqsim,
     /// DiskSim's traces, with five columns.
     Disksim,
+    /// Traces of Alibaba's cloud block storage.
+    Alibaba,
+    /// Traces in the format of the Storage Performance Council, such as UMass's.
+    Spc,
+    /// Traces of Florida International University.
+    Fiu,
+    /// The table of bcc's biosnoop.
+    Biosnoop,
+    /// Block events of the kernel, from trace-cmd, perf or tracefs.
+    Ftrace,
     /// Comma-separated values, with the names of the columns in the first line.
     Csv,
+    /// Columns that the user named.
+    Columns(ColumnList),
 }
 
 /// The formats to which the first line of a trace may belong.
@@ -33,14 +45,30 @@ pub(crate) enum FormatCandidates {
     /// The line has five whole numbers, as in MQSim's traces with times in nanoseconds or in DiskSim's traces with
     /// times in milliseconds. Other lines determine the format.
     FiveNumbers,
+    /// The line has five numbers, of which the first has decimals: a time in milliseconds in DiskSim's traces, and in
+    /// seconds in others. The line does not state the unit.
+    FiveDecimals,
+    /// The line has names of columns that are not known.
+    Heading,
     /// The line does not belong to a known format.
     Unknown,
 }
 
 impl Format {
-    /// All formats.
-    pub const ALL: [Self; 6] =
-        [Self::Msr, Self::Blkparse, Self::Iolog, Self::Mqsim, Self::Disksim, Self::Csv];
+    /// All formats with a name.
+    pub const ALL: [Self; 11] = [
+        Self::Msr,
+        Self::Blkparse,
+        Self::Iolog,
+        Self::Mqsim,
+        Self::Disksim,
+        Self::Alibaba,
+        Self::Spc,
+        Self::Fiu,
+        Self::Biosnoop,
+        Self::Ftrace,
+        Self::Csv,
+    ];
 
     /// Returns the format's name for the command line.
     pub fn name(self) -> &'static str {
@@ -50,7 +78,13 @@ impl Format {
             Self::Iolog => "iolog",
             Self::Mqsim => "mqsim",
             Self::Disksim => "disksim",
+            Self::Alibaba => "alibaba",
+            Self::Spc => "spc",
+            Self::Fiu => "fiu",
+            Self::Biosnoop => "biosnoop",
+            Self::Ftrace => "ftrace",
             Self::Csv => "csv",
+            Self::Columns(_) => "columns",
         }
     }
 
@@ -59,11 +93,13 @@ impl Format {
         let text = line.trim_ascii_start();
         let words: Vec<Field<'_>> = {
             let mut fields = Fields::new(line);
-            std::iter::from_fn(|| fields.optional_word("word")).take(8).collect()
+            std::iter::from_fn(|| fields.optional_word("word")).take(10).collect()
         };
         let is_whole = |word: &Field<'_>| word.integer().is_ok();
-        FormatCandidates::Of(if text.starts_with(iolog::HEADER) {
+        FormatCandidates::Of(if text.starts_with(iolog::HEADER) || iolog::is_line(line) {
             Self::Iolog
+        } else if ftrace::is_line(line) {
+            Self::Ftrace
         } else if text.starts_with(b"Input file ") || is_event(&words) {
             Self::Blkparse
         } else if is_msr(line) {
@@ -71,9 +107,19 @@ impl Format {
         } else if words.len() == 5 && words.iter().all(is_whole) {
             return FormatCandidates::FiveNumbers;
         } else if disksim::is_line(&words) {
-            Self::Disksim
+            return FormatCandidates::FiveDecimals;
+        } else if listed::is_alibaba(line) {
+            Self::Alibaba
+        } else if listed::is_spc(line) {
+            Self::Spc
+        } else if listed::is_fiu(&words) {
+            Self::Fiu
+        } else if listed::is_biosnoop(&words) {
+            Self::Biosnoop
         } else if is_header(line) {
             Self::Csv
+        } else if is_unknown_heading(line) {
+            return FormatCandidates::Heading;
         } else {
             return FormatCandidates::Unknown;
         })
@@ -81,7 +127,19 @@ impl Format {
 
     /// Returns whether a line that begins with `#` is a comment.
     pub(crate) fn has_comments(self) -> bool {
-        matches!(self, Self::Msr | Self::Mqsim | Self::Disksim | Self::Csv)
+        match self {
+            Self::Blkparse | Self::Iolog => false,
+            Self::Msr
+            | Self::Mqsim
+            | Self::Disksim
+            | Self::Alibaba
+            | Self::Spc
+            | Self::Fiu
+            | Self::Biosnoop
+            | Self::Ftrace
+            | Self::Csv
+            | Self::Columns(_) => true,
+        }
     }
 }
 
@@ -110,10 +168,18 @@ impl FromStr for Format {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.contains(',') {
+            return text.parse().map(Self::Columns);
+        }
         let known = Self::ALL.into_iter().find(|format| format.name() == text);
-        known.ok_or_else(|| format!("expected one of {}", names()))
+        known.ok_or_else(|| {
+            format!("expected one of {}, or the columns: {COLUMNS_EXAMPLE}", names())
+        })
     }
 }
+
+/// A list of columns for messages.
+pub(crate) const COLUMNS_EXAMPLE: &str = "time_s,operation,sector,sectors";
 
 pub(crate) fn names() -> String {
     Format::ALL.map(Format::name).join(", ")
@@ -125,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_first_line_determines_the_format() {
-        let cases: [(&[u8], FormatCandidates); 13] = [
+        let cases: [(&[u8], FormatCandidates); 23] = [
             (b"fio version 3 iolog", FormatCandidates::Of(Format::Iolog)),
             (
                 b"128166372003061629,hm,1,Read,383496192,32768,113736",
@@ -141,11 +207,33 @@ mod tests {
             ),
             (b"Input file sda.blktrace.0 added", FormatCandidates::Of(Format::Blkparse)),
             (b"11413000 0 657728 16 1", FormatCandidates::FiveNumbers),
-            (b"11.413000 0 657728 16 1", FormatCandidates::Of(Format::Disksim)),
+            (b"11.413000 0 657728 16 1", FormatCandidates::FiveDecimals),
+            (b"/dev/sdx add", FormatCandidates::Of(Format::Iolog)),
+            (b"12 /dev/sdx read 0 4096", FormatCandidates::Of(Format::Iolog)),
+            (b"/dev/sdx write 512 4096", FormatCandidates::Of(Format::Iolog)),
+            (b"7,W,8056647680,12288,1577808000000700", FormatCandidates::Of(Format::Alibaba)),
+            (b"0,303567,3584,w,0.000000", FormatCandidates::Of(Format::Spc)),
+            (
+                b"8996 4892 syslogd 904265560 8 W 6 0 531e779a1a6ebc0de6ee2d31d0e4a4b5",
+                FormatCandidates::Of(Format::Fiu),
+            ),
+            (
+                b"0.000004 supervise 1950 xvda1 W 13092560 4096 0.74",
+                FormatCandidates::Of(Format::Biosnoop),
+            ),
+            (
+                b"TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)",
+                FormatCandidates::Of(Format::Biosnoop),
+            ),
+            (
+                b"a b-1 [003] d..1. 7.5: block_rq_issue: 8,0 R 4096 () 64 + 8 [a]",
+                FormatCandidates::Of(Format::Ftrace),
+            ),
+            (b"LBA,IO_SIZE,TIME", FormatCandidates::Heading),
             (b"11.413000 0 657728 16 x", FormatCandidates::Unknown),
             (b"time_us,op,offset,size", FormatCandidates::Of(Format::Csv)),
-            (b"time,op,offset,size", FormatCandidates::Unknown),
-            (b"offset,size", FormatCandidates::Unknown),
+            (b"time,op,offset,size", FormatCandidates::Heading),
+            (b"offset,size", FormatCandidates::Heading),
             (b"1,2,3,4,5", FormatCandidates::Unknown),
             (b"hello", FormatCandidates::Unknown),
         ];

@@ -15,7 +15,7 @@
 //! A sync, datasync or sync_file_range is a flush. A file is a device; devices are numbered in the order in which files
 //! are added. A file that was never added or opened is also accepted.
 //!
-//! Version 1 is not supported. The format does not have comments. Names with spaces are not supported, and fio cannot
+//! A log without its first line, as people paste it, is recognised by its lines. Version 1 is not supported. The format does not have comments. Names with spaces are not supported, and fio cannot
 //! read them either.
 
 use lanemark_schema::workload::Operation;
@@ -45,9 +45,16 @@ enum Version {
 
 impl IologParser {
     pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<ParsedLine<'l>, FieldError> {
-        let Some(version) = self.version else {
-            self.version = Some(version(line)?);
-            return Ok(ParsedLine::Nothing);
+        let version = match self.version {
+            Some(version) => version,
+            // The first line may be missing from a log that was pasted.
+            None => match version_of_line(line) {
+                Some(version) => *self.version.insert(version),
+                None => {
+                    self.version = Some(version(line)?);
+                    return Ok(ParsedLine::Nothing);
+                }
+            },
         };
         let mut fields = Fields::new(line);
         let stamp = match version {
@@ -94,6 +101,39 @@ impl IologParser {
             flush_first: false,
         }))
     }
+}
+
+/// Returns the version of a log whose first line is missing, from its second line: `file action`, with a timestamp
+/// before it in version 3.
+fn version_of_line(line: &[u8]) -> Option<Version> {
+    let mut fields = Fields::new(line);
+    let words: Vec<&[u8]> =
+        std::iter::from_fn(|| fields.optional_word("word")).map(|word| word.text).take(6).collect();
+    let is_line = |words: &[&[u8]]| match words {
+        [_, b"add" | b"open" | b"close"] => true,
+        [file, action, rest @ ..] => {
+            const ACTIONS: [&[u8]; 7] =
+                [b"read", b"write", b"trim", b"sync", b"datasync", b"sync_file_range", b"wait"];
+            let is_number = |word: &&[u8]| word.iter().all(u8::is_ascii_digit);
+            ACTIONS.contains(action)
+                && !is_number(file)
+                && rest.len() == 2
+                && rest.iter().all(is_number)
+        }
+        _ => false,
+    };
+    match words.as_slice() {
+        words if is_line(words) => Some(Version::Two),
+        [stamp, rest @ ..] if stamp.iter().all(u8::is_ascii_digit) && is_line(rest) => {
+            Some(Version::Three)
+        }
+        _ => None,
+    }
+}
+
+/// Returns whether a line is a line of a log whose first line is missing.
+pub(crate) fn is_line(line: &[u8]) -> bool {
+    version_of_line(line).is_some()
 }
 
 fn version(line: &[u8]) -> Result<Version, FieldError> {

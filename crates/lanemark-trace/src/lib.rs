@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`Reader`] | any trace as a stream of [`TraceArrival`](lanemark_schema::workload::TraceArrival)s |
 //! | [`Format`] | the formats, and their detection from the first line |
-//! | `msr`, `blkparse`, `iolog`, `mqsim`, `disksim`, `columns` | the parser of each format |
+//! | `msr`, `blkparse`, `ftrace`, `iolog`, `mqsim`, `disksim`, `columns` | the parser of each format |
+//! | `listed` | the columns of formats without names in the first line |
 //! | `parsed` | the result of parsing a line |
 //! | [`TraceInput`] | gzip or Zstandard input, as text |
 //! | `lines`, `field`, `clock`, `devices` | code that the parsers share |
@@ -28,8 +29,10 @@ mod disksim;
 mod error;
 mod field;
 mod format;
+mod ftrace;
 mod iolog;
 mod lines;
+mod listed;
 mod mqsim;
 mod msr;
 mod packed;
@@ -38,6 +41,7 @@ mod reader;
 mod writer;
 
 pub use blkparse::BlkparseAction;
+pub use columns::ColumnList;
 pub use error::TraceError;
 pub use format::Format;
 pub use packed::TraceInput;

@@ -11,11 +11,12 @@ use crate::columns::ColumnsParser;
 use crate::devices::DeviceNumbers;
 use crate::error::TraceError;
 use crate::field::{FieldError, Fields, shown_text};
-use crate::format::{Format, FormatCandidates, names};
+use crate::format::{COLUMNS_EXAMPLE, Format, FormatCandidates, names};
+use crate::ftrace::FtraceParser;
 use crate::iolog::IologParser;
 use crate::lines::{LINE_MAX, LineError, Lines};
 use crate::parsed::{ParsedLine, RecordedRequest};
-use crate::{disksim, mqsim, msr};
+use crate::{disksim, listed, mqsim, msr};
 
 /// The options for reading a trace.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +67,9 @@ enum Parser {
     Iolog(IologParser),
     Mqsim,
     Disksim,
-    Csv(ColumnsParser),
+    Ftrace(FtraceParser),
+    /// The format of the columns, and their parser.
+    Columns(Format, ColumnsParser),
 }
 
 impl Parser {
@@ -77,7 +80,13 @@ impl Parser {
             Format::Iolog => Self::Iolog(IologParser::default()),
             Format::Mqsim => Self::Mqsim,
             Format::Disksim => Self::Disksim,
-            Format::Csv => Self::Csv(ColumnsParser::default()),
+            Format::Ftrace => Self::Ftrace(FtraceParser::new(action)),
+            Format::Csv => Self::Columns(format, ColumnsParser::default()),
+            Format::Alibaba => Self::Columns(format, ColumnsParser::of(&listed::alibaba())),
+            Format::Spc => Self::Columns(format, ColumnsParser::of(&listed::spc())),
+            Format::Fiu => Self::Columns(format, ColumnsParser::of(&listed::fiu())),
+            Format::Biosnoop => Self::Columns(format, ColumnsParser::of(&listed::biosnoop())),
+            Format::Columns(list) => Self::Columns(format, ColumnsParser::of(&list)),
         }
     }
 
@@ -88,7 +97,8 @@ impl Parser {
             Self::Iolog(_) => Format::Iolog,
             Self::Mqsim => Format::Mqsim,
             Self::Disksim => Format::Disksim,
-            Self::Csv(_) => Format::Csv,
+            Self::Ftrace(_) => Format::Ftrace,
+            Self::Columns(format, _) => *format,
         }
     }
 
@@ -100,7 +110,8 @@ impl Parser {
             Self::Iolog(iolog) => iolog.parse(line),
             Self::Mqsim => mqsim::parse(line),
             Self::Disksim => disksim::parse(line),
-            Self::Csv(columns) => columns.parse(line),
+            Self::Ftrace(events) => events.parse(line),
+            Self::Columns(_, columns) => columns.parse(line),
         }
     }
 }
@@ -150,7 +161,15 @@ impl<R: BufRead> Reader<R> {
     pub fn other_actions(&self) -> Vec<(char, &'static str)> {
         match &self.parser {
             Parser::Blkparse(blkparse) => blkparse.other_actions(),
-            _ => Vec::new(),
+            Parser::Ftrace(events) => {
+                let stages = events.other_stages().iter();
+                stages.map(|stage| (char::from(*stage), BlkparseAction::word(*stage))).collect()
+            }
+            Parser::Msr
+            | Parser::Iolog(_)
+            | Parser::Mqsim
+            | Parser::Disksim
+            | Parser::Columns(..) => Vec::new(),
         }
     }
 
@@ -173,13 +192,30 @@ impl<R: BufRead> Reader<R> {
             let format = match Format::recognise(line) {
                 FormatCandidates::Of(format) => format,
                 FormatCandidates::FiveNumbers => self.five_numbers()?,
+                FormatCandidates::FiveDecimals => return Err(self.five_decimals()),
+                FormatCandidates::Heading => {
+                    let message = format!(
+                        "`{}` does not name the columns of a known format",
+                        shown_text(line)
+                    );
+                    let mut error = self.error(FieldError::line(message));
+                    error.hint = Some(format!(
+                        "state the columns in order, such as --trace-format {COLUMNS_EXAMPLE}; \
+                         `operation=read` if there is no operation, any other word for a column that is not needed"
+                    ));
+                    return Err(error);
+                }
                 FormatCandidates::Unknown => {
                     let fault = FieldError::line(format!(
                         "`{}` is not the beginning of a known format",
                         shown_text(line)
                     ));
                     let mut error = self.error(fault);
-                    error.hint = Some(format!("if it is one of {}, use --trace-format", names()));
+                    error.hint = Some(format!(
+                        "if it is one of {}, use --trace-format, or state the columns in \
+                         order: --trace-format {COLUMNS_EXAMPLE}",
+                        names()
+                    ));
                     return Err(error);
                 }
             };
@@ -208,6 +244,24 @@ impl<R: BufRead> Reader<R> {
         )));
         error.hint = Some("use --trace-format mqsim or --trace-format disksim".to_owned());
         Err(error)
+    }
+
+    /// Returns the error of a trace whose times have decimals but no unit.
+    fn five_decimals(&self) -> TraceError {
+        let mut error = self.error(FieldError::line(
+            "the lines contain a time with decimals and four numbers, and do not state the unit of the time",
+        ));
+        error.hint = Some(
+            "for milliseconds, as DiskSim writes them, use --trace-format disksim; for seconds, state the columns: --trace-format \
+             time_s,device,sector,sectors,is_read"
+                .to_owned(),
+        );
+        error
+    }
+
+    /// Counts the requests of all devices as requests of a single device from now on.
+    pub fn take_as_one(&mut self) {
+        self.as_one = true;
     }
 
     fn advance(&mut self) -> Result<bool, TraceError> {

@@ -1,5 +1,7 @@
 //! A sample of each format is read correctly, each error is reported with its position, and no input causes a panic.
 
+use std::str::FromStr;
+
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, TraceArrival};
 use lanemark_trace::{Format, IologVersion, IologWriter, Options, Reader, TraceError};
@@ -14,7 +16,10 @@ const IOLOG_2: &str = include_str!("samples/iolog-2.log");
 const IOLOG_3: &str = include_str!("samples/iolog-3.log");
 const COLUMNS: &str = include_str!("samples/columns.csv");
 const DISKSIM: &str = include_str!("samples/disksim.trace");
-const SAMPLES: [&str; 7] = [MSR, MQSIM, DISKSIM, BLKPARSE, IOLOG_2, IOLOG_3, COLUMNS];
+const LISTED: &str = include_str!("samples/listed.txt");
+const FTRACE: &str = include_str!("samples/ftrace.txt");
+const SAMPLES: [&str; 9] =
+    [MSR, MQSIM, DISKSIM, BLKPARSE, IOLOG_2, IOLOG_3, COLUMNS, LISTED, FTRACE];
 
 fn open<'t>(text: &'t [u8], options: &Options) -> Result<Reader<&'t [u8]>, TraceError> {
     Reader::new("t", text, options)
@@ -90,7 +95,112 @@ fn disksim_is_in_blocks_and_milliseconds() {
         (3, Some(152_000), 1, Write, 31_244_784 * 512, 32_768),
         (4, Some(587_000), 0, Read, 4096, 512),
     ];
-    expect(DISKSIM, Format::Disksim, &expected);
+    let stated = read_as(Format::Disksim, DISKSIM).unwrap();
+    assert_eq!(fields_of(&stated), expected);
+    // Other programs write seconds in the same columns.
+    let error = read(DISKSIM).unwrap_err();
+    assert!(error.to_string().contains("do not state the unit"), "{error}");
+    let hint = error.hint.unwrap();
+    assert!(hint.contains("--trace-format disksim") && hint.contains("time_s"), "{hint}");
+    let seconds = Format::from_str("time_s,device,sector,sectors,other").unwrap_err();
+    assert!(seconds.contains("no column operation"), "{seconds}");
+    let seconds = Format::from_str("time_s,device,sector,sectors,is_read").unwrap();
+    let text = DISKSIM.replace("0x3", "1");
+    let all = read_as(seconds, &text).unwrap();
+    assert_eq!(fields_of(&all)[2], (4, Some(587_000_000), 0, Read, 4096, 512));
+}
+
+#[test]
+fn columns_of_the_user_have_stated_units_in_any_order() {
+    let text = "LBA,IO_SIZE,TIME\n1024,8,0.000100\n2048,8,0.000200\n";
+    let error = read(text).unwrap_err();
+    assert!(error.to_string().contains("does not name the columns"), "{error}");
+    assert!(error.hint.unwrap().contains("--trace-format time_s,operation,sector,sectors"));
+    let format = Format::from_str("sector,sectors,time_s,operation=read").unwrap();
+    let wanted =
+        [(2, Some(0), 0, Read, 524_288, 4096), (3, Some(100_000), 0, Read, 1_048_576, 4096)];
+    assert_eq!(fields_of(&read_as(format, text).unwrap()), wanted);
+    // The same columns without a heading, and separated by white space.
+    let (_, bare) = text.split_once('\n').unwrap();
+    let spaced = bare.replace(',', " ");
+    let fields = fields_of(&read_as(format, &spaced).unwrap());
+    assert_eq!(fields[1], (2, Some(100_000), 0, Read, 1_048_576, 4096));
+    let flags = Format::from_str("is_write,offset,size,thread").unwrap();
+    let read_back = read_as(flags, "1,0,512,7\n0,512,512,8\n").unwrap();
+    let kinds: Vec<(Operation, u32)> =
+        read_back.iter().map(|one| (one.access.operation, one.thread)).collect();
+    assert_eq!(kinds, [(Write, 7), (Read, 8)]);
+    for (list, wrong) in [
+        ("time,operation,sector,sectors", "does not state its unit"),
+        ("time_s,sector,sectors", "no column operation"),
+        ("operation=eat,sector,sectors", "operation is `eat`"),
+        ("operation,sector,offset,sectors", "same purpose"),
+        ("a=b,operation,sector,sectors", "only operation="),
+        (&"x,".repeat(40), "more than 24 columns"),
+    ] {
+        let error = Format::from_str(list).unwrap_err();
+        assert!(error.contains(wrong), "{list}: {error}");
+    }
+}
+
+#[test]
+fn traces_with_documented_columns_need_no_first_line() {
+    let alibaba = "7,R,126703644672,4096,1577808000000626\n7,W,8056647680,12288,1577808000000700\n";
+    let spc = "0,303567,3584,w,0.000000\n1,1360432,512,r,0.026214\n0,303574,3584,W,0.026682\n";
+    let fiu = "89966104 4892 syslogd 904265560 8 W 6 0 531e779a1a6ebc0de6ee2d31d0e4a4b5\n\
+               89978204 2522 kjournald 926858672 8 R 6 0 4fd0c43956ba5ad9f6ffb4b0a5dd2bf8\n";
+    let snoop = "0.000004 supervise 1950 xvda1 W 13092560 4096 0.74\n\
+                 0.000178 supervise 1950 xvda1 R 13092432 4096 0.61\n";
+    for (text, format, wanted) in [
+        (alibaba, Format::Alibaba, (2, Some(74_000), 0, Write, 8_056_647_680, 12_288)),
+        (spc, Format::Spc, (2, Some(26_214_000), 1, Read, 1_360_432 * 512, 512)),
+        (fiu, Format::Fiu, (2, Some(12_100), 0, Read, 926_858_672 * 512, 4096)),
+        (snoop, Format::Biosnoop, (2, Some(174_000), 0, Read, 13_092_432 * 512, 4096)),
+    ] {
+        let mut reader = open(text.as_bytes(), &Options::default()).unwrap();
+        assert_eq!(reader.format(), format);
+        let all: Vec<TraceArrival> = reader.by_ref().map(Result::unwrap).collect();
+        assert_eq!(fields_of(&all)[1], wanted, "{format}");
+    }
+    let heading = "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n";
+    assert_eq!(read(&format!("{heading}{snoop}")).unwrap().len(), 2);
+    // In MQSim's own simulator, all devices of a trace are one.
+    assert_eq!(read(spc).unwrap()[1].device, 1);
+}
+
+#[test]
+fn block_events_of_the_kernel_are_read_at_the_stage_that_comes_first() {
+    let text = "# tracer: nop\n\
+                app-1234 [000] .... 100.000100: block_rq_issue: 259,0 R 4096 () 8234952 + 8 [app]\n\
+                app-1234 [001] .... 100.000200: block_rq_complete: 259,0 R () 8234952 + 8 [0]\n\
+                a b 77 [003] 100.000300: block:block_rq_issue: 259,0 FWS 16384 () 1050624 + 32 none,0,0 [a]\n\
+                a-7 [003] 100.000400: block_rq_issue: 259,0 FF 0 () 0 + 0 [a]\n";
+    let mut reader = open(text.as_bytes(), &Options::default()).unwrap();
+    let all: Vec<TraceArrival> = reader.by_ref().map(Result::unwrap).collect();
+    let wanted = [
+        (2, Some(0), 0, Read, 8_234_952 * 512, 4096),
+        (4, Some(200_000), 0, Flush, 0, 0),
+        (4, Some(200_000), 0, Write, 1_050_624 * 512, 16_384),
+        (5, Some(300_000), 0, Flush, 0, 0),
+    ];
+    assert_eq!(fields_of(&all), wanted);
+    assert_eq!((all[0].thread, all[2].thread), (0, 3));
+    assert_eq!(reader.other_actions(), [('C', "complete")]);
+    let options = Options { action: "C".parse().unwrap(), ..Options::default() };
+    assert_eq!(open(text.as_bytes(), &options).unwrap().count(), 1);
+}
+
+#[test]
+fn a_log_without_its_first_line_has_the_version_of_its_lines() {
+    for (text, count) in
+        [(IOLOG_2, read(IOLOG_2).unwrap().len()), (IOLOG_3, read(IOLOG_3).unwrap().len())]
+    {
+        let (_, rest) = text.split_once('\n').unwrap();
+        let reader = open(rest.as_bytes(), &Options::default()).unwrap();
+        assert_eq!(reader.format(), Format::Iolog);
+        assert_eq!(reader.map(Result::unwrap).count(), count);
+        assert_eq!(read_as(Format::Iolog, rest).unwrap().len(), count);
+    }
 }
 
 #[test]
@@ -106,7 +216,10 @@ fn five_whole_numbers_are_never_taken_for_another_format() {
             "{error}"
         );
         let hint = error.hint.unwrap();
-        assert!(hint.contains("--format mqsim") && hint.contains("--format disksim"), "{hint}");
+        assert!(
+            hint.contains("--trace-format mqsim") && hint.contains("--trace-format disksim"),
+            "{hint}"
+        );
     }
     let last = |format| read_as(format, whole).unwrap()[2].at.unwrap().picoseconds();
     assert_eq!((last(Format::Mqsim), last(Format::Disksim)), (17_000, 17_000_000_000));
@@ -256,14 +369,14 @@ fn errors_are_reported_with_line_column_value_and_hint() {
     let error = read_as(Format::Csv, "time,op,offset,size\n").unwrap_err();
     assert!(error.hint.as_ref().unwrap().contains("time_us"), "{error:?}");
     let error = read_as(Format::Csv, "time_us,op,size\n").unwrap_err();
-    assert!(error.to_string().contains("does not name the column offset"), "{error}");
+    assert!(error.to_string().contains("there is no column offset"), "{error}");
     let error = read("not a trace\n").unwrap_err();
-    assert!(error.hint.unwrap().contains("--format"));
+    assert!(error.hint.unwrap().contains("--trace-format"));
 }
 
 #[test]
 fn a_truncated_last_line_is_an_error() {
-    for (text, cut) in [(MSR, 12), (MQSIM, 5), (DISKSIM, 7), (IOLOG_2, 20), (COLUMNS, 12)] {
+    for (text, cut) in [(MSR, 12), (MQSIM, 5), (IOLOG_2, 20), (COLUMNS, 12)] {
         let text = text.trim_end().replace("\n/dev/sda close", "");
         let short = &text[..text.len() - cut];
         let error = read(short).unwrap_err();
@@ -332,7 +445,14 @@ fn line_of(format: Format, arrival: &TraceArrival) -> String {
             format!("{whole}.{part:03} {device} {sector} {sectors} {}", u8::from(operation == Read))
         }
         Format::Csv => format!("{us},{word},{offset},{length},disk{device}"),
-        Format::Blkparse | Format::Iolog => {
+        Format::Blkparse
+        | Format::Iolog
+        | Format::Alibaba
+        | Format::Spc
+        | Format::Fiu
+        | Format::Biosnoop
+        | Format::Ftrace
+        | Format::Columns(_) => {
             let seconds = us / 1_000_000;
             let ns = us % 1_000_000 * 1000;
             let head = format!("  8,{device:<3}  0        1 {seconds:5}.{ns:09}   697  Q");
@@ -405,7 +525,8 @@ proptest! {
 
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        for format in Format::ALL.map(Some).into_iter().chain([None]) {
+        let listed = Format::from_str("time_s,device,sector,sectors,is_read").unwrap();
+        for format in Format::ALL.map(Some).into_iter().chain([None, Some(listed)]) {
             if let Ok(reader) = open(&bytes, &Options { format, ..Options::default() }) {
                 let _ = reader.count();
             }
@@ -426,7 +547,8 @@ proptest! {
                 _ => { bytes.remove(position); }
             }
         }
-        for format in Format::ALL.map(Some).into_iter().chain([None]) {
+        let listed = Format::from_str("time_s,device,sector,sectors,is_read").unwrap();
+        for format in Format::ALL.map(Some).into_iter().chain([None, Some(listed)]) {
             if let Ok(reader) = open(&bytes, &Options { format, ..Options::default() }) {
                 let _ = reader.count();
             }

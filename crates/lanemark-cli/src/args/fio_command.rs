@@ -1,14 +1,14 @@
-//! A fio command line as the workload, after `--`.
+//! A command line of fio or of another program as the workload, after `--`.
 
 use clap::Args as ClapArgs;
-use lanemark_formats::fio;
+use lanemark_formats::command_lines;
 use lanemark_schema::text::shell_word;
 
 use crate::failure::Failure;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FioCommandArgs {
-    /// A fio command line instead of the workload: -- fio --rw=randread --bs=4k
+    /// A command line of fio, dd, hdparm or diskspd instead of the workload: -- fio --rw=randread --bs=4k
     #[arg(last = true, value_name = "FIO COMMAND", conflicts_with = "workload")]
     fio_command: Vec<String>,
 }
@@ -21,11 +21,11 @@ impl FioCommandArgs {
             [whole] => whole.clone(),
             words => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
         };
-        if fio::is_command(&text) {
+        if command_lines::is_command(&text) {
             Ok(text)
         } else {
-            Err(Failure::input(format!("`{text}` is not a fio command line"))
-                .hint("write -- fio --rw=randread --bs=4k, or name a workload"))
+            Err(Failure::input(format!("`{text}` is not a supported command line"))
+                .hint(command_lines::SUPPORTED))
         }
     }
 }

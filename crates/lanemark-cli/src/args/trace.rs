@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args as ClapArgs;
-use lanemark_lab::input;
+use lanemark_lab::{input, opened};
 use lanemark_sim::replay::{OUTSTANDING_MAX, Pace, Speed};
 use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
@@ -19,7 +19,8 @@ const QUEUE_DEPTH: u32 = 32;
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Trace")]
 pub(crate) struct TraceArgs {
-    /// Trace format: msr, blkparse, iolog, mqsim, disksim or csv [default: detected from the first lines]
+    /// Trace format: msr, blkparse, ftrace, iolog, mqsim, disksim, alibaba, spc, fiu, biosnoop or csv; or the columns in
+    /// order, such as time_s,operation,sector,sectors [default: detected from the first lines]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) trace_format: Option<Format>,
     /// Replay speed relative to the recording, such as "2x" or "0.5x" [default: 1x]
@@ -93,6 +94,7 @@ pub(crate) fn trace_file<'n>(library: &Library, name: &'n str) -> Option<&'n Pat
     let file = if is_file { name } else { name.split(':').next().unwrap_or(name) };
     let ending = Path::new(file).extension().and_then(|ending| ending.to_str());
     let is_workload = ending.is_some_and(|ending| WORKLOADS.contains(&ending))
-        || library.names(LibraryKind::Workload).iter().any(|known| known == file);
+        || library.names(LibraryKind::Workload).iter().any(|known| known == file)
+        || opened::is_job_file(Path::new(file));
     (!is_workload && (is_file || ending.is_some())).then_some(path)
 }

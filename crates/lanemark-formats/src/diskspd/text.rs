@@ -4,14 +4,18 @@
 //! The table of percentiles has rows for the minimum, the maximum, `25th` to `99th`, and `3-nines` for 99.9%.
 
 use lanemark_schema::result::{DirectionResult, LatencyHistogram, Sample};
+use lanemark_schema::units::Bytes;
 
 use super::settings::TimeSpanSettings;
 use crate::error::{FormatError, shown};
 use crate::stated::{ReportedRun, ReportedTest, direction, nanoseconds, of_mean, time};
-use crate::words::{number, utc};
+use crate::words::{number, size, utc};
 
 /// Maximum number of percentiles that are read; the program prints up to 13.
 const PERCENTILES_MAX: usize = 100;
+
+/// Maximum number of files of one time span.
+const FILES_MAX: usize = 1024;
 
 /// The row `total:` of a table.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,10 +69,13 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
         };
         let sample = sample(span, settings.as_ref()).map_err(wrong)?;
         let mut test = ReportedTest::new(format!("timespan {}", index + 1), sample);
-        if let Some(settings) = &settings {
+        let sizes = file_sizes(span);
+        test.span = sizes.filter(|_| settings.is_none());
+        if let Some(mut settings) = settings {
+            settings.span = settings.span.or(sizes.map(|sizes| sizes.get() as f64));
             settings.describe(&mut test);
             settings.apply_to_run(&mut run);
-            test.name = super::text::name(settings, index);
+            test.name = super::text::name(&settings, index);
         }
         run.add(test)?;
         at += span.lines().count().saturating_sub(1) as u64;
@@ -159,6 +166,26 @@ fn histogram(count: u64, mean_ns: Option<f64>, column: Option<&LatencyColumn>) -
         None => of_mean(count, mean_ns, None, None),
         Some(column) => histogram_of(count, mean_ns, column.min, column.max, &column.stated),
     }
+}
+
+/// Returns the sum of the sizes of the files, which the rows of a time span name as in `test.dat (64GiB)`.
+fn file_sizes(span: &str) -> Option<Bytes> {
+    let mut files: Vec<(&str, u64)> = Vec::new();
+    for line in span.lines().filter(|line| line.contains('|')) {
+        let Some((name, bytes)) = line.rsplit('|').next().and_then(file_size) else { continue };
+        if files.iter().all(|(other, _)| *other != name) && files.len() < FILES_MAX {
+            files.push((name, bytes));
+        }
+    }
+    let sum = files.iter().fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
+    (sum > 0).then_some(Bytes(sum))
+}
+
+/// Returns the name and the size in a cell such as `test.dat (64GiB)`.
+fn file_size(cell: &str) -> Option<(&str, u64)> {
+    let (name, bytes) = cell.trim().strip_suffix(')')?.rsplit_once(" (")?;
+    let (bytes, rest) = size(bytes, false)?;
+    (rest.is_empty() && (512.0..1e15).contains(&bytes)).then_some((name, bytes as u64))
 }
 
 /// Returns the row `total:` of the table with this title.

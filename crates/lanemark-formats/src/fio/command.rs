@@ -52,13 +52,6 @@ pub struct FioCommandLine {
     pub notes: Vec<OptionNote>,
 }
 
-/// Returns whether the words begin with the program fio, possibly after `sudo`.
-pub fn is_command(text: &str) -> bool {
-    let mut words = text.split_whitespace().skip_while(|word| *word == "sudo");
-    let first = words.next().unwrap_or_default();
-    (first == "fio" || first.ends_with("/fio")) && words.next().is_some()
-}
-
 /// Reads the words of a command line. `file` is its name in errors; the line number in an error is the number of a
 /// word.
 ///
@@ -181,8 +174,6 @@ mod tests {
         let all = words("fio --name='a b' \\\n --filename=\"/dev/x\" c\\ d ''", "fio").unwrap();
         assert_eq!(all, ["fio", "--name=a b", "--filename=/dev/x", "c d", ""]);
         assert!(words("fio 'a", "fio").is_err());
-        assert!(is_command("fio --rw=read") && is_command("sudo /opt/fio -rw=read"));
-        assert!(!is_command("fio") && !is_command("fiord --rw=read") && !is_command(""));
     }
 
     #[test]

@@ -45,6 +45,19 @@ pub(crate) fn read(
     reader.sections
 }
 
+/// Maximum number of lines that are examined to recognise a job file.
+const EXAMINED_MAX: usize = 400;
+
+/// Returns whether a text is a job file by its contents: it begins with a section, and all lines are sections or known
+/// options.
+pub fn is_job_file(text: &str) -> bool {
+    let head: String = text.split_inclusive('\n').take(EXAMINED_MAX).collect();
+    let significant = |line: &&str| !line.is_empty() && !line.starts_with([';', '#']);
+    let mut lines = head.trim_start_matches('\u{feff}').lines().map(str::trim).filter(significant);
+    let begins = lines.next().is_some_and(|line| line.starts_with('['));
+    begins && lines.any(|line| !line.starts_with('[')) && foreign_line(&head).is_none()
+}
+
 /// Returns the number of the first line that cannot belong to a job file, because it is not a comment, a section, an
 /// include or a known option.
 fn foreign_line(text: &str) -> Option<u64> {

@@ -167,6 +167,11 @@ impl TestDraft {
         size: Bytes,
         supplied: &SuppliedSettings,
     ) -> DraftedTest {
+        let own = self.own.as_ref().filter(|own| own.fits(&self.sample));
+        if let Some(test) = own.and_then(|own| own.test_with(&self.options)) {
+            let test = test.clone();
+            return DraftedTest { test, placed: true, whole: true, contradiction: None };
+        }
         if self.silent {
             return self.counted(size, supplied, None);
         }
@@ -286,6 +291,10 @@ impl TestDraft {
                 job += &format!("{}={}\n", clean(name), clean(value));
             }
         }
+        if self.own.is_some() && self.option("ioengine").is_none() {
+            // The engine is not known, but the depth is; fio's default engine would ignore it.
+            job += "ioengine=libaio\n";
+        }
         let around = JobEnvironment {
             file,
             target_size,
@@ -314,16 +323,22 @@ impl TestDraft {
         reported.test(size, supplied)
     }
 
+    /// Returns whether an option that is not printed has fio's default. Lanemark's own export has no option for a
+    /// setting that is not known.
+    fn has_defaults(&self) -> bool {
+        !self.silent && self.own.is_none()
+    }
+
     /// Returns the engine, which is psync by default on Linux; `None` if options may be missing.
     pub(super) fn engine(&self) -> Option<&str> {
-        self.option("ioengine").or((!self.silent).then_some("psync"))
+        self.option("ioengine").or(self.has_defaults().then_some("psync"))
     }
 
     /// Returns whether the page cache was bypassed; `None` if options may be missing.
     pub(super) fn direct(&self) -> Option<bool> {
         let flag = |name: &str| self.option(name).map(|text| text != "0");
         let stated = flag("direct").or(flag("buffered").map(|buffered| !buffered));
-        stated.or((!self.silent).then_some(false))
+        stated.or(self.has_defaults().then_some(false))
     }
 }
 

@@ -14,8 +14,8 @@ use super::draft::TestDraft;
 use super::read::{FioOutput, TESTS_MAX};
 use crate::error::{FormatError, FormatErrors, shown};
 use crate::imported::{
-    ImportedResult, ImportedTest, NotedTests, ResultDraft, SuppliedSettings, TestNames, clean_name,
-    target_at,
+    ImportedResult, ImportedTest, NOT_STATED, NotedTests, ResultDraft, SuppliedSettings, TestNames,
+    clean_name, target_at,
 };
 
 /// Returns the results in fio's output, one per target. `supplied` contains settings for tests that do not state them.
@@ -122,7 +122,7 @@ fn import_group(
     let target = MeasuredTarget {
         device: path.is_some_and(|path| path.starts_with("/dev/")),
         block_device: if let [disk] = disks { Some(disk.clone()) } else { None },
-        engine: format!("{}, {}", shown(version), engine.unwrap_or("engine not stated")),
+        engine: format!("{}, {}", shown(version), engine.unwrap_or(NOT_STATED)),
         direct,
         ..target_at(path.unwrap_or(&stem))
     };

@@ -253,8 +253,11 @@ fn percentiles(part: &Value, unit: f64) -> Vec<(f64, u64)> {
 
 fn flushes(job: &Value) -> Result<Option<DirectionResult>, String> {
     let Some(sync) = job.get("sync") else { return Ok(None) };
-    let count = integer_value(sync, "total_ios")?.unwrap_or(0);
-    if count == 0 || sync.get("lat_ns").is_none() {
+    let Some(latencies) = sync.get("lat_ns") else { return Ok(None) };
+    // fio counts only calls of fsync in `total_ios`; the latencies also count calls of fdatasync.
+    let counted = integer_value(sync, "total_ios")?.unwrap_or(0);
+    let count = counted.max(integer_value(latencies, "N")?.unwrap_or(0));
+    if count == 0 {
         return Ok(None);
     }
     let latency = latency(sync, count)?.histogram;
@@ -431,6 +434,12 @@ mod tests {
             job["sync"].as_object_mut().unwrap().remove(key);
             assert_eq!(super::read(&job).unwrap().sample.flushes, None, "{key}");
         }
+        // Calls of fdatasync are not in `total_ios`.
+        let mut data_only = job();
+        data_only["sync"]["total_ios"] = json!(0);
+        data_only["sync"]["lat_ns"]["N"] = json!(19);
+        let flushes = super::read(&data_only).unwrap().sample.flushes.unwrap();
+        assert_eq!((flushes.latency.count(), flushes.latency.mean_ns()), (19, 50.0));
     }
 
     #[test]

@@ -21,6 +21,7 @@ use lanemark_schema::workload::{AverageMethod, Test};
 use super::lanemark_keys::LanemarkKey;
 use super::layout::{Json, object};
 use super::options::options;
+use crate::imported::NOT_STATED;
 use Json::{Integer, Object, Real, Text};
 
 /// The version of fio that has this layout; programs that read the output check the number.
@@ -162,12 +163,16 @@ fn job_options(run: &RunResult, test: &Test) -> Json {
         pairs.push(("filename".to_owned(), target.path.clone()));
         // The engine of an imported result follows the name of the program.
         let engine = target.engine.rsplit(", ").next().unwrap_or(&target.engine);
-        if !engine.contains(' ') {
+        if engine != NOT_STATED {
             pairs.push(("ioengine".to_owned(), engine.to_owned()));
         }
         if let Some(direct) = target.direct {
             pairs.push(("direct".to_owned(), u8::from(direct).to_string()));
         }
+    } else if let Target::Simulated(_) = &run.target {
+        // Modelled requests are submitted with io_uring and bypass the page cache.
+        pairs.push(("ioengine".to_owned(), "io_uring".to_owned()));
+        pairs.push(("direct".to_owned(), "1".to_owned()));
     }
     Object(pairs.into_iter().map(|(name, value)| (name, Text(value))).collect())
 }

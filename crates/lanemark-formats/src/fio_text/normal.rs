@@ -34,11 +34,15 @@ const JOBS_MAX: usize = 100_000;
 const MIXED: usize = 3;
 /// Maximum relative difference between the bytes of all requests and the printed size that rounding can explain.
 const ROUNDED: f64 = 0.02;
+/// Maximum deviation of the sum of the depths' shares from 1 that rounding can explain.
+const DEPTHS_ROUNDED: f64 = 0.005;
 
 /// The figures of a direction, before the number of its requests is known.
 #[derive(Clone, Debug, Default)]
 struct DirectionFigures {
     bytes: f64,
+    /// Maximum number of bytes that the printed size lacks because its decimals were cut.
+    lost: f64,
     elapsed: Duration,
     iops: f64,
     completion: Latencies,
@@ -68,6 +72,8 @@ struct JobEntry {
     flushes: Option<Latencies>,
     /// Number of issued reads, writes, trims and flushes.
     issued: Option<[f64; 4]>,
+    /// The sum of the shares of all depths in the line `IO depths`, in per cent of the reads, writes and trims.
+    depths: Option<f64>,
     cpu: Option<(f64, f64)>,
 }
 
@@ -184,6 +190,11 @@ impl NormalOutputReader {
             }
         } else if let Some(rest) = text.strip_prefix("issued") {
             entry.issued = parse_issued_counts(rest);
+        } else if let Some(rest) = text.strip_prefix("IO depths") {
+            // The last depth is `>=64=0.0%`.
+            let share = |field: &str| Some(number(field.rsplit_once('=')?.1)?.0);
+            let shares = rest.split(',').map(share);
+            entry.depths = shares.sum();
         } else if text.starts_with("cpu ") {
             let percent = |name: &str| Some(number(text.split_once(name)?.1)?.0);
             entry.cpu = percent("usr=").zip(percent("sys="));
@@ -291,8 +302,8 @@ impl JobEntry {
             }
             sample.elapsed = sample.elapsed.max(side.elapsed);
         }
-        if let (Some(flushes), Some(issued)) = (&self.flushes, self.issued) {
-            sample.flushes = direction(0.0, issued[3], |count| flushes.histogram(count))?;
+        if let Some((flushes, count)) = self.flushes.as_ref().zip(self.flush_count()) {
+            sample.flushes = direction(0.0, count, |count| flushes.histogram(count))?;
         }
         // The percentages of several clones are relative to a time that is not printed.
         if let (Some((user, system)), 1) = (self.cpu, self.jobs) {
@@ -302,18 +313,37 @@ impl JobEntry {
     }
 }
 
+impl JobEntry {
+    /// Returns the number of flushes. fio counts calls of fsync among the issued requests. Calls of fdatasync are only
+    /// among the depths, whose shares then have a sum above 100%.
+    fn flush_count(&self) -> Option<f64> {
+        let issued = self.issued?;
+        if issued[3] > 0.0 {
+            return Some(issued[3]);
+        }
+        let more =
+            self.depths.map(|sum| sum / 100.0 - 1.0).filter(|more| *more > DEPTHS_ROUNDED)?;
+        Some((more * issued[..3].iter().sum::<f64>()).round())
+    }
+}
+
 impl DirectionFigures {
     /// Returns the number of bytes and of requests. Both are computed from the issued requests if these agree with the
     /// rounded size; otherwise they are computed from the rounded size and the requests a second.
     fn counts(&self, issued: Option<f64>, block: Option<f64>) -> (f64, f64) {
         let by_rate = self.iops * self.elapsed.as_seconds();
         let is_near = |one: f64, other: f64| (one - other).abs() <= ROUNDED * other.max(1.0);
+        // The printed bytes may lack up to `lost` bytes.
+        let is_size = |bytes: f64| {
+            is_near(bytes, self.bytes) || (self.bytes..self.bytes + self.lost).contains(&bytes)
+        };
         match (issued.filter(|issued| *issued > 0.0), block) {
-            (Some(issued), Some(block)) if is_near(issued * block, self.bytes) => {
-                (issued * block, issued)
-            }
+            (Some(issued), Some(block)) if is_size(issued * block) => (issued * block, issued),
             (Some(issued), None) if by_rate == 0.0 || is_near(issued, by_rate) => {
                 (self.bytes, issued)
+            }
+            (_, Some(block)) if self.lost > 0.0 && is_size(by_rate * block) => {
+                (by_rate.round() * block, by_rate.round())
             }
             (_, Some(block)) if block > 0.0 => (self.bytes, (self.bytes / block).round().max(1.0)),
             _ => (self.bytes, by_rate.round().max(f64::from(u8::from(self.bytes > 0.0)))),
@@ -350,29 +380,48 @@ fn parse_direction(text: &str) -> Result<Option<(usize, DirectionFigures)>, Stri
         _ => return Ok(None),
     };
     let wrong = || format!("`{}` does not contain the figures of a direction", shown(text));
-    let (bytes, elapsed, iops) = match rest.split_once("IOPS=") {
+    let (size_text, rate_text, elapsed, iops) = match rest.split_once("IOPS=") {
         Some((_, iops)) => {
             let (iops, rest) = scaled_number(iops).ok_or_else(wrong)?;
             // The last pair of brackets contains the size and the time, as in (391MiB/10001msec).
             let (_, last) = rest.rsplit_once('(').ok_or_else(wrong)?;
             let (bytes, elapsed) = last.split_once('/').ok_or_else(wrong)?;
-            let (bytes, _) = size(bytes, true).ok_or_else(wrong)?;
-            (bytes, elapsed, iops)
+            (bytes, rest.split_once("BW=").map(|(_, rate)| rate), elapsed, iops)
         }
         // The line was written by version 2.
         None => {
             let field = |name: &str| rest.split_once(name).map(|(_, value)| value);
             let Some((bytes, elapsed)) = field("io=").zip(field("runt=")) else { return Ok(None) };
             let iops = field("iops=").and_then(scaled_number).map_or(0.0, |(iops, _)| iops);
-            (size(bytes, false).ok_or_else(wrong)?.0, elapsed, iops)
+            (bytes, field("bw="), elapsed, iops)
         }
     };
+    let decimal = rest.contains("IOPS=");
+    let (bytes, _) = size(size_text, decimal).ok_or_else(wrong)?;
     let (milliseconds, unit) = number(elapsed).ok_or_else(wrong)?;
     if !unit.trim_start().starts_with("msec") {
         return Err(wrong());
     }
     let elapsed = time(milliseconds, 1e-3)?;
-    Ok(Some((index, DirectionFigures { bytes, elapsed, iops, ..DirectionFigures::default() })))
+    let lost = lost_decimals(size_text).unwrap_or(0.0) * bytes;
+    let by_rate = rate_text.filter(|rate| lost_decimals(rate).is_none());
+    let by_rate = by_rate.and_then(|rate| Some(size(rate, decimal)?.0 * elapsed.as_seconds()));
+    let (bytes, lost) = match by_rate {
+        Some(more) if (bytes * (1.0 + ROUNDED)..bytes + lost).contains(&more) => (more, 0.0),
+        _ => (bytes, lost),
+    };
+    let figures = DirectionFigures { bytes, lost, elapsed, iops, ..DirectionFigures::default() };
+    Ok(Some((index, figures)))
+}
+
+/// Returns the maximum share by which a printed number is too low. Versions 3.2 to 3.19 and others cut the decimals of
+/// some numbers, and print 10.9 as 10.0.
+fn lost_decimals(text: &str) -> Option<f64> {
+    let (whole, rest) = text.trim_start().split_once('.')?;
+    let decimals = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let is_cut = decimals > 0 && rest[..decimals].bytes().all(|digit| digit == b'0');
+    let whole: f64 = whole.parse().ok().filter(|whole: &f64| *whole >= 1.0)?;
+    is_cut.then_some(1.0 / whole)
 }
 
 /// Returns the kind of latency in a line, and its unit in ns.

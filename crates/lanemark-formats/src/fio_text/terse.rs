@@ -13,7 +13,7 @@ use lanemark_schema::units::Duration;
 
 use super::parts::{Latencies, add_clone, errors};
 use crate::error::{FormatError, shown};
-use crate::stated::{ReportedRun, ReportedTest, cpu, direction, nanoseconds, time};
+use crate::stated::{ReportedRun, ReportedTest, cpu, direction, nanoseconds, requests, time};
 
 /// The number of values per direction in versions 3 and 4.
 const DIRECTION: usize = 41;
@@ -175,22 +175,6 @@ impl TerseJob<'_> {
         number
             .filter(|number| number.is_finite() && *number >= 0.0)
             .ok_or_else(|| format!("value {}: `{}` is not a percentage", at + 1, shown(text)))
-    }
-}
-
-/// Returns the number of requests that transferred `bytes`; the rate `iops` was truncated to a whole number.
-fn requests(bytes: f64, iops: f64, elapsed: Duration) -> f64 {
-    let seconds = elapsed.as_seconds();
-    let least = (iops * seconds).max(1.0);
-    let most = ((iops + 1.0) * seconds).max(1.0);
-    let small = bytes / most;
-    let large = bytes / least;
-    // The size of the requests, if a power of two is possible.
-    let power = (9..27).map(|power| f64::from(1_u32 << power));
-    let block = power.rev().find(|block| (small * 0.999..=large * 1.001).contains(block));
-    match block {
-        Some(block) => (bytes / block).round().max(1.0),
-        None => least.round(),
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct LspciFunction {
     pub(super) payload_capable: Option<u16>,
     pub(super) payload: Option<u16>,
     pub(super) read_request: Option<u16>,
+    /// Whether the heading of the function does not state its class.
+    pub(super) lacks_class: bool,
     /// Whether lspci could not read the function's capabilities.
     pub(super) denied: bool,
 }

@@ -26,6 +26,8 @@ use lanemark_schema::result::DRIVES_NOT_SHOWN;
 
 use function::{FunctionAddress, LspciFunction};
 
+/// Maximum number of links that a message describes.
+const SLOW_MAX: usize = 8;
 /// Maximum number of bridges above a function.
 const DEPTH_MAX: usize = 32;
 
@@ -50,7 +52,7 @@ pub(crate) struct LspciTree {
 }
 
 /// The reason why a text does not describe a tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LspciProblem {
     Empty,
     /// The text does not contain output of lspci.
@@ -64,6 +66,12 @@ pub enum LspciProblem {
     /// The text contains functions, but no storage controller.
     NoStorage {
         functions: usize,
+    },
+    /// The text contains functions under other headings than lspci's, which lack their classes.
+    NoClass {
+        functions: usize,
+        /// The links that run below their capability, as text.
+        slow: Vec<String>,
     },
 }
 
@@ -130,9 +138,28 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
         Ok(())
     })?;
     Ok(match drives + controllers {
+        0 if functions.values().any(|function| function.lacks_class) => {
+            Err(LspciProblem::NoClass { functions: functions.len(), slow: slow_links(&functions) })
+        }
         0 => Err(LspciProblem::NoStorage { functions: functions.len() }),
         _ => Ok(LspciTree { folder, denied }),
     })
+}
+
+/// Describes the links that run below the capability of their function, up to [`SLOW_MAX`].
+fn slow_links(functions: &BTreeMap<FunctionAddress, LspciFunction>) -> Vec<String> {
+    let describe = |((domain, bus, rest), function): (&FunctionAddress, &LspciFunction)| {
+        let (rate, lanes) = function.trained.as_ref()?;
+        let (rate_max, lanes_max) = function.capable.as_ref()?;
+        let number = |text: &str| text.parse::<f64>().ok();
+        let is_slow = number(rate)? < number(rate_max)? || number(lanes)? < number(lanes_max)?;
+        is_slow.then(|| {
+            format!(
+                "{domain:04x}:{bus:02x}:{rest} runs at {rate} GT/s x{lanes}, of {rate_max} GT/s x{lanes_max}"
+            )
+        })
+    };
+    functions.iter().filter_map(describe).take(SLOW_MAX).collect()
 }
 
 /// Reads the functions of a text. If the text contains both `-vvv` output and a tree, the bridges above a function come

@@ -68,8 +68,11 @@ pub(super) fn read(text: &str) -> BTreeMap<FunctionAddress, LspciFunction> {
     while let Some(head) = heads.next() {
         let end = heads.peek().map_or(text.len(), |next| next.start);
         let body = truncated(&text[head.name..end], BODY_MAX);
-        let mut function =
-            LspciFunction { class: class_of(head.class), ..LspciFunction::default() };
+        let mut function = LspciFunction {
+            class: class_of(head.class),
+            lacks_class: head.class.is_empty(),
+            ..LspciFunction::default()
+        };
         function.read_body(body);
         if functions.len() >= FUNCTIONS_MAX {
             break;
@@ -117,9 +120,14 @@ fn heads(text: &str) -> impl Iterator<Item = FunctionHeading<'_>> {
     })
 }
 
-/// Returns the class at the start of `text`, and the offset of the name that follows the class.
+/// Returns the class at the start of `text`, and the offset of the name that follows the class. The class is empty if the
+/// description of the function follows its address directly.
 fn class_before_name(text: &str) -> Option<(&str, usize)> {
     let window = truncated(text, CLASS_MAX);
+    if KEYS.iter().any(|key| window.trim_start().starts_with(key)) {
+        // The heading was written by hand, and does not state the class.
+        return Some(("", 0));
+    }
     let end = window.find(": ").or_else(|| window.find(":\n"))?;
     let class = window[..end].trim();
     let begins = class.starts_with(|c: char| c.is_ascii_uppercase())
@@ -183,6 +191,7 @@ impl LspciFunction {
         self.payload_capable = self.payload_capable.or(other.payload_capable);
         self.payload = self.payload.or(other.payload);
         self.read_request = self.read_request.or(other.read_request);
+        self.lacks_class &= other.lacks_class;
         self.denied |= other.denied;
     }
 }

@@ -94,7 +94,7 @@ pub use range::OutOfRangeValue;
 pub use rate_phase::{RatePhase, Reserve};
 pub use replay::ReplayCounts;
 pub use sensitivity::{ChangeGain, Sensitivity, SystemChange};
-pub use series::Series;
+pub use series::{Series, SeriesPoint};
 pub use similar::ScaledRun;
 pub use statistic::{PairedRatio, SIDES_80, Statistic, student, student_95};
 pub use steady::SteadyState;
@@ -262,7 +262,7 @@ pub struct Sample {
     /// The flushes, if there were any; they transfer no data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flushes: Option<DirectionResult>,
-    /// The trims, if there were any; their data is not transferred.
+    /// The trims, if there were any; their bytes are the trimmed part of the target, and no data is transferred.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trims: Option<DirectionResult>,
     /// The requests that failed, including failures during the ramp; no other figure includes them.
@@ -459,8 +459,19 @@ impl Sample {
         self.counted_device().is_none() && self.operations() > 0 && !self.latency().is_measured()
     }
 
+    /// Returns whether trims are the only requests of the sample.
+    pub fn only_trims(&self) -> bool {
+        self.trims.is_some()
+            && self.reads.is_none()
+            && self.writes.is_none()
+            && self.unified.is_none()
+    }
+
+    /// Returns the directions that count as the requests of the sample. Trims count only if there are no other
+    /// requests; their bytes are the trimmed part of the target.
     fn directions(&self) -> impl Iterator<Item = &DirectionResult> {
-        self.reads.iter().chain(&self.writes).chain(&self.unified)
+        let trims = self.trims.iter().filter(|_| self.only_trims());
+        self.reads.iter().chain(&self.writes).chain(&self.unified).chain(trims)
     }
 }
 

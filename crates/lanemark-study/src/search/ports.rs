@@ -62,19 +62,38 @@ pub(super) fn suitability(drive: Connector, port: &Port) -> f64 {
     0.1 + rate + excess + kind
 }
 
+/// Words that fit every port.
+const GENERAL: [&str; 3] = ["slot", "port", "bay"];
+
+/// Returns whether a word describes a port, which is one of the ports that accept the drive.
+pub(super) fn matches(word: &str, port: &Port, fitting: &[&Port]) -> bool {
+    let text = format!("{} {}", port.name, port.plug).to_lowercase();
+    let (at, count) = place(port, fitting);
+    match word {
+        "chipset" | "pch" | "uplink" => !port.behind.is_empty(),
+        "cpu" | "processor" => port.behind.is_empty(),
+        "last" => at == count,
+        _ if GENERAL.contains(&word) || ordinal(word) == Some(at) => true,
+        _ => {
+            text.split(|letter: char| !letter.is_alphanumeric()).any(|token| token == word)
+                || word.len() > 2
+                    && port.behind.iter().any(|link| link.spec.name.to_lowercase().contains(word))
+        }
+    }
+}
+
 /// Returns the ports that accept the drive with their scores, the best port first.
 pub(super) fn ranked<'p>(
     words: &[String],
     drive: Connector,
-    ports: &'p [Port],
+    fitting: &[&'p Port],
 ) -> Vec<(&'p Port, f64)> {
-    let fitting: Vec<&Port> = ports.iter().filter(|port| drive.fits(port.plug)).collect();
     let score = |port: &&'p Port| {
         let text = format!("{} {}", port.name, port.plug).to_lowercase();
         let behind: Vec<String> =
             port.behind.iter().map(|link| link.spec.name.to_lowercase()).collect();
         let tokens: Vec<&str> = text.split(|letter: char| !letter.is_alphanumeric()).collect();
-        let place = place(port, &fitting);
+        let place = place(port, fitting);
         let named: f64 = words
             .iter()
             .map(|word| match word.as_str() {

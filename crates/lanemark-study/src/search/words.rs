@@ -30,6 +30,8 @@ const IGNORED: [&str; 24] = [
     "motherboard",
 ];
 const WORDS_MAX: usize = 24;
+/// Maximum number of words of a text, including words that do not name a part.
+const WORDS_ALL: usize = 200;
 /// Maximum length of a word.
 const WORD_MAX: usize = 40;
 /// Minimum length of a word that may be misspelt.
@@ -79,11 +81,18 @@ impl NameWords {
 
 /// Returns the words of a text that may name a part, in lower case.
 pub(super) fn words(text: &str) -> Vec<String> {
-    let text = text.to_lowercase().replace("m.2", "m2").replace("u.2", "u2");
-    let all = split(&text)
-        .into_iter()
-        .filter(|word| !IGNORED.contains(&word.as_str()) && word.chars().count() <= WORD_MAX);
+    let all = all(text).into_iter().filter(|word| !IGNORED.contains(&word.as_str()));
     all.take(WORDS_MAX).collect()
+}
+
+/// Returns all words of a text in lower case.
+pub(super) fn all(text: &str) -> Vec<String> {
+    let text = text.to_lowercase().replace("m.2", "m2").replace("u.2", "u2");
+    split(&text)
+        .into_iter()
+        .filter(|word| word.chars().count() <= WORD_MAX)
+        .take(WORDS_ALL)
+        .collect()
 }
 
 /// Returns the word among `known` that `word` misspells by one letter, or by two letters if it is long.

@@ -1,0 +1,117 @@
+//! `dd` as a workload: one stream of blocks, one at a time.
+//!
+//! Sizes have the suffixes of the manual: `kB` is 1000 bytes and `K` is 1024. A copy between two files has two targets
+//! and is not read.
+
+use super::{JobDraft, unsupported};
+use crate::error::{FormatError, SupportLevel, shown};
+
+/// Maximum size of a request that a test may have.
+const BLOCK_MAX: u64 = 64 << 20;
+/// The suffixes of a number, each with its factor.
+const SUFFIXES: [(&str, u64); 16] = [
+    ("", 1),
+    ("c", 1),
+    ("w", 2),
+    ("b", 512),
+    ("kB", 1000),
+    ("K", 1024),
+    ("KiB", 1024),
+    ("k", 1024),
+    ("MB", 1_000_000),
+    ("M", 1 << 20),
+    ("MiB", 1 << 20),
+    ("m", 1 << 20),
+    ("GB", 1_000_000_000),
+    ("G", 1 << 30),
+    ("GiB", 1 << 30),
+    ("g", 1 << 30),
+];
+
+/// Returns the job of the operands of `dd`.
+pub(super) fn job(words: &[String], file: &str) -> Result<JobDraft, FormatError> {
+    let mut draft = JobDraft::default();
+    let mut input = None;
+    let mut output = None;
+    let mut block = 512;
+    let mut count = None;
+    let mut direct = false;
+    let mut flush = None;
+    for word in words {
+        let Some((name, value)) = word.split_once('=') else {
+            return Err(unsupported(file, word, "is not an operand of dd"));
+        };
+        let number = || {
+            number(value)
+                .ok_or_else(|| unsupported(file, word, "is not a number that is supported"))
+        };
+        match name {
+            "if" => input = Some(value),
+            "of" => output = Some(value),
+            "bs" | "ibs" | "obs" => {
+                block = number()?;
+                if !(1..=BLOCK_MAX).contains(&block) {
+                    return Err(unsupported(file, word, "a request has 1 B to 64 MiB"));
+                }
+            }
+            "count" => count = Some(number()?),
+            "status" => {
+                draft.note(file, word, SupportLevel::Needless, "it does not change the requests");
+            }
+            "iflag" | "oflag" | "conv" => {
+                for flag in value.split(',') {
+                    match (name, flag) {
+                        ("iflag" | "oflag", "direct") => direct = true,
+                        ("oflag", "dsync") => flush = Some("fdatasync"),
+                        ("oflag", "sync") => flush = Some("fsync"),
+                        ("iflag", "fullblock") | ("conv", "notrunc" | "noerror") => {}
+                        ("conv", "fsync" | "fdatasync") => draft.note(
+                            file,
+                            word,
+                            SupportLevel::Nearly,
+                            "nothing is flushed after a test",
+                        ),
+                        _ => return Err(unsupported(file, word, "has no equivalent")),
+                    }
+                }
+            }
+            _ => return Err(unsupported(file, word, "has no equivalent")),
+        }
+    }
+    let source = ["/dev/zero", "/dev/urandom", "/dev/random"];
+    let (rw, path) = match (input, output) {
+        (Some(input), Some(output)) if source.contains(&input) => ("write", output),
+        (Some(input), None | Some("/dev/null")) => ("read", input),
+        _ => {
+            let message = "dd copies between two files, which are two targets";
+            return Err(FormatError::file(file, message)
+                .hint("use if=/dev/zero for writes or of=/dev/null for reads; the workload copy-10gb copies"));
+        }
+    };
+    let size = count.and_then(|count| count.checked_mul(block)).filter(|size| *size > 0);
+    let size = size.ok_or_else(|| {
+        FormatError::file(file, "dd without `count=` continues to the end of the device")
+            .hint("add count=, the number of blocks")
+    })?;
+    draft.set("rw", rw);
+    draft.set("bs", block.to_string());
+    draft.set("size", size.to_string());
+    draft.set("filename", shown(path));
+    draft.set("ioengine", "psync");
+    draft.set("iodepth", "1");
+    draft.set("direct", if direct { "1" } else { "0" });
+    if let Some(flush) = flush {
+        draft.set(flush, "1");
+    }
+    if input == Some("/dev/zero") {
+        draft.set("zero_buffers", "1");
+    }
+    Ok(draft)
+}
+
+fn number(text: &str) -> Option<u64> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, suffix) = text.split_at(end);
+    let (_, factor) = SUFFIXES.iter().find(|(known, _)| *known == suffix)?;
+    digits.parse::<u64>().ok()?.checked_mul(*factor)
+}
