@@ -10,7 +10,7 @@ use lanemark_lab::interval::{ChangeKind, RequestGroup};
 use super::MeasuredPair;
 
 /// The number of independent ratios from which a kind has its own factor.
-pub const LEARNED_MIN: f64 = 15.0;
+pub const LEARNED_MIN: f64 = 20.0;
 
 /// Returns the factor of each kind and group that occur in the training pairs or have a pooled factor.
 pub fn learned_factors(training: &[MeasuredPair<'_>]) -> Vec<(ChangeKind, RequestGroup, f64)> {
