@@ -155,7 +155,7 @@ library:         ## compare every drive with its ratings, and write docs/library
 	mv docs/library.md.new docs/library.md
 
 # `validate` and `grids` save their figures in reference/validation/ and write the tables of README and docs/validation.
-validate:        ## compare predictions with published measurements (fifteen minutes)
+validate:        ## compare predictions with published measurements and their pairs (four minutes on two free cores)
 	cargo build --release --locked -p lanemark-validation --bin lanemark-validate
 	target/release/lanemark-validate published
 

@@ -3,7 +3,9 @@
 use lanemark_lab::interfaces::interfaces;
 use lanemark_lab::results;
 use lanemark_plan::{Battery, Carrier, Costs, Fleet, Node, Plan, PlanError, Stream, Video};
-use lanemark_schema::result::{RunResult, TestResult};
+use lanemark_schema::result::{
+    FigureMetric, RatioEstimate, RatioVerdict, RunResult, TestResult, UncertainFigure,
+};
 use serde::Serialize;
 
 use crate::args::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
@@ -190,6 +192,10 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
     );
     let (present, ran) = rate("--present", &present)?;
     let (other, others) = rate("--other", &other)?;
+    let ratio = ran
+        .as_ref()
+        .zip(others.as_ref())
+        .map(|(one, two)| RatioEstimate::of_figures(uncertain_rate(one), uncertain_rate(two)));
     let unit = match ran.as_ref().or(others.as_ref()) {
         Some(test) if test.has_transactions() => "tpm",
         Some(_) => "requests a second",
@@ -224,7 +230,38 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
             overhead: args.overhead,
         },
     };
-    Ok(examples.plan(fleet.plan()?))
+    let mut plan = fleet.plan()?;
+    if let Some(ratio) = ratio {
+        judge(&mut plan, ratio);
+    }
+    Ok(examples.plan(plan))
+}
+
+/// Returns the rate of a result, with its uncertainty.
+fn uncertain_rate(test: &TestResult) -> UncertainFigure {
+    let transactions = test.transactions_per_minute();
+    let metric =
+        if transactions.is_some() { FigureMetric::Transactions } else { FigureMetric::Iops };
+    let rate = transactions.unwrap_or(test.iops);
+    // Only simulated results have an interval of the prediction.
+    let uncertainty = metric.uncertainty(&rate, test, test.interval.is_some());
+    UncertainFigure { value: rate.value, uncertainty }
+}
+
+/// Replaces the answer of a plan whose two results do not differ: no saving follows from them.
+fn judge(plan: &mut Plan, ratio: RatioEstimate) {
+    match (ratio.verdict(), ratio.interval_80()) {
+        (RatioVerdict::Higher | RatioVerdict::Lower, _) => {}
+        (RatioVerdict::Same | RatioVerdict::NotShown, Some((low, high))) => {
+            plan.answer = format!(
+                "No saving is shown: the ratio of the two results is {:.2} ({low:.2} to {high:.2}).",
+                ratio.ratio()
+            );
+        }
+        (RatioVerdict::Same | RatioVerdict::NotShown, None) => {
+            plan.left_out.push("the uncertainty of the two results, which is not known".to_owned());
+        }
+    }
 }
 
 /// Reads `NAME=RATE`, or a saved result with its test. A result supplies its transactions a minute or, without

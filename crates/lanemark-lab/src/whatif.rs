@@ -5,7 +5,7 @@ mod question;
 
 use deviation::{CarriedDeviation, MeasuredDeviation, carried_deviation};
 use lanemark_schema::result::{
-    FittedDrive, PathSection, PredictionInterval, Provenance, RatioEstimate, RunResult, TestResult,
+    FittedDrive, PredictionInterval, Provenance, RatioEstimate, RunResult, SIDES_80, TestResult,
     WhatIf, WhatIfFigures, WhatIfTest,
 };
 use lanemark_schema::units::{Bytes, Duration};
@@ -17,7 +17,10 @@ pub use question::{WhatIfQuestion, is_result};
 
 use crate::error::LabError;
 use crate::event::EventObserver;
-use crate::interval::{self, DrawnSystem, IntervalDraws, TransferredEvidence, may_be_drawn};
+use crate::interval::{
+    self, DrawnSystem, IntervalDraws, RequestGroup, Sharing, carried_share, host_share,
+    may_be_drawn,
+};
 use crate::lab::{Lab, LabRun};
 
 /// Number of counted requests in a shortened test of small requests. Fewer large requests are sufficient.
@@ -130,14 +133,18 @@ impl Lab {
                 .samples
                 .first()
                 .and_then(|sample| other_system.assumed_limit(&two.test, sample));
+            let systems = [&present.system, other_system];
+            let changes = interval::changes(systems, [&one.test, &two.test]);
             // The deviation of the same system is the measurement itself, not a mean over similar tests.
             let is_identical = present.system.spec == other_system.spec && one.test == two.test;
             let carried = if is_identical {
                 let own = seen[place].as_ref();
                 own.map(|own| CarriedDeviation { log: own.log, chance: None })
             } else {
-                carried_deviation(&seen, place, other.limit)
+                let share = carried_share(&changes, host_share_of(one));
+                carried_deviation(&seen, place, other.limit).and_then(|all| all.part(share))
             };
+            let is_whole = is_identical || carried_share(&changes, 0.0) == 1.0;
             let mut test = WhatIfTest {
                 test: one.test.name.clone(),
                 random: is_random(&one.test),
@@ -152,18 +159,21 @@ impl Lab {
                 shortened_to: shortened.get(place).copied().flatten(),
             };
             let draws = draws.as_ref().filter(|_| may_be_drawn(&before.workload, one));
+            let group = RequestGroup::of([&one.test, &two.test]);
+            let omitted = interval::omitted_factor(&changes, group);
             test.interval = draws.and_then(|draws| match carried {
                 Some(carried) => {
-                    let known = TransferredEvidence {
-                        chance: carried.chance.unwrap_or_default(),
-                        is_full: matches!(
-                            test.other.limit,
-                            Some(PathSection::Drive | PathSection::Link)
-                        ),
+                    let chance = (SIDES_80 * carried.chance.unwrap_or_default()).exp();
+                    let omitted = omitted.ln().hypot(chance.ln()).exp();
+                    let interval = if !is_whole {
+                        // A part of the deviation is known, so the other part has its own spread.
+                        draws.interval(1, place).map(|own| widened(own, chance))
+                    } else if test.limit_stays() {
+                        draws.paired_interval(place, omitted)
+                    } else {
+                        draws.interval_with(place, omitted)
                     };
-                    let ratio = test.limit_stays();
-                    let interval = draws.carried_interval(place, ratio, known);
-                    let above = interval::above_formulas(&other_system.spec, known);
+                    let above = interval::formula_margin(&other_system.spec) * chance;
                     interval.map(|interval| capped(interval, &test, above))
                 }
                 None => draws.interval(1, place),
@@ -174,9 +184,7 @@ impl Lab {
                 let relative = if test.measured.is_some() {
                     test.interval.clone()
                 } else {
-                    let systems = [&present.system, other_system];
-                    let left_out = omitted_effects([one, two], &test, systems);
-                    draws.and_then(|draws| draws.paired_interval(place, left_out))
+                    draws.and_then(|draws| draws.paired_interval(place, omitted))
                 };
                 test.change = RatioEstimate::Uncertain {
                     ratio,
@@ -216,36 +224,7 @@ impl Lab {
             run.tests.iter().map(|test| (test.test.clone(), test.iops.value)).collect()
         };
         let [one, two] = runs.map(predicted);
-        self.draws(&[(subjects[0], &one), (subjects[1], &two)], seed, watch)
-    }
-}
-
-/// Returns the factor for the effects that the model omits in the ratio of two predictions.
-fn omitted_effects(
-    [one, two]: [&TestResult; 2],
-    figures: &WhatIfTest,
-    systems: [&System; 2],
-) -> f64 {
-    let [present, other] = systems;
-    let is_same_drive = present.target.drive == other.target.drive;
-    // The provider states the limits of a volume as formulas.
-    let is_volume =
-        |system: &&System| matches!(system.spec.first().drive.media, MediaSpec::Cloud(_));
-    let are_volumes = systems.iter().all(is_volume);
-    let is_rated = systems.iter().any(|system| system.is_rated);
-    let depth = |result: &TestResult| result.test.requests().map(|requests| requests.queue_depth);
-    let is_full = match (figures.present.limit, figures.other.limit) {
-        (Some(PathSection::Drive), Some(PathSection::Drive)) => is_same_drive || are_volumes,
-        // Some rated drives do not fill the link that their ratings fill.
-        (Some(PathSection::Link), Some(PathSection::Link)) => !is_rated,
-        _ => false,
-    };
-    if is_full {
-        interval::FULL_LEFT_OUT
-    } else if depth(one) != depth(two) {
-        interval::OF_DEPTH_LEFT_OUT
-    } else {
-        interval::OWN_LEFT_OUT
+        self.draws(&[(subjects[0], &one), (subjects[1], &two)], seed, Sharing::ByName, watch)
     }
 }
 
@@ -307,6 +286,19 @@ fn measured_deviation<'t>(
     let log = (measured / test_result.throughput_bytes_per_second.value).ln();
     let limit = WhatIfFigures::from_result(test_result).limit;
     log.is_finite().then_some(MeasuredDeviation { test: &test_result.test, limit, log })
+}
+
+/// Returns the share of a request's time for which the host works on it.
+fn host_share_of(result: &TestResult) -> f64 {
+    let path = result.samples.first().and_then(|sample| sample.path.as_ref());
+    path.map_or(0.0, host_share)
+}
+
+/// Returns an interval to which an independent error up to `factor` is added.
+fn widened(interval: PredictionInterval, factor: f64) -> PredictionInterval {
+    let low_ratio = (-interval.low_ratio.ln().hypot(factor.ln())).exp();
+    let high_ratio = interval.high_ratio.ln().hypot(factor.ln()).exp();
+    PredictionInterval { low_ratio, high_ratio, ..interval }
 }
 
 /// Returns the interval of a measured figure on a different path, limited to `above` times the throughput of that

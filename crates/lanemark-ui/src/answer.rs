@@ -5,13 +5,14 @@
 //! their requests (Little's law). The cause of a difference is the hop at which a request of the slower system spends
 //! the most additional time. If a hop is busy nearly all the time, it is named without this comparison.
 
+use lanemark_schema::result::{
+    FigureUncertainty, RatioEstimate, RatioVerdict, SAME_WITHIN, UncertainFigure,
+};
 use lanemark_schema::text::{latency_text, rate_text, significant};
 use serde::{Deserialize, Serialize};
 
 use crate::figures::{HopFigures, TestFigures};
 
-/// Ratio of two rates below which the rates are considered equal.
-const SAME: f64 = 1.01;
 /// Utilisation from which a hop is a limit.
 const BUSY: f64 = 0.9;
 /// Maximum length of a name.
@@ -37,7 +38,7 @@ pub struct NamedSystem {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Answer {
     pub sentence: String,
-    /// A caveat: an assumed bottleneck, intervals that overlap, or faults.
+    /// A caveat: an assumed bottleneck, or faults.
     pub caution: Option<String>,
 }
 
@@ -110,12 +111,24 @@ fn comparison_sentence(
 ) -> String {
     let (name, figures) = first;
     let ratio = |other: &TestFigures| rate(figures) / rate(other);
-    let is_same = |other: &&(String, &TestFigures)| ratio(other.1) < SAME;
+    let is_level = |other: &&(String, &TestFigures)| is_level(estimate(figures, other.1));
     let equal: Vec<&str> =
-        others.iter().take_while(is_same).map(|(name, _)| name.as_str()).collect();
+        others.iter().take_while(is_level).map(|(name, _)| name.as_str()).collect();
     let slower = &others[equal.len()..];
     if slower.is_empty() {
         let names = joined(&[&[name.as_str()], equal.as_slice()].concat());
+        let is_not_shown = |(_, other): &&(String, &TestFigures)| {
+            let estimate = estimate(figures, other);
+            estimate.interval_80().is_some() && estimate.verdict() == RatioVerdict::NotShown
+        };
+        if let Some((_, last)) = others.iter().rfind(is_not_shown) {
+            let ratio = times_text(estimate(figures, last));
+            return format!(
+                "No difference between {names} is shown: {} to {}, a ratio of {ratio}.",
+                throughput_text(last),
+                throughput_text(figures)
+            );
+        }
         let limit = busiest_hop(figures).map(|hop| {
             format!(
                 " {} limits {}.",
@@ -138,15 +151,19 @@ fn comparison_sentence(
     let is = if equal.is_empty() { "is" } else { "are" };
     let lead = match slower {
         [(other, slow)] => format!(
-            "{leaders} {is} {} {other}: {} versus {}.",
+            "{leaders} {is} {} {other}{}: {} versus {}.",
             faster_phrase(ratio(slow)),
+            interval_text(estimate(figures, slow)),
             throughput_text(figures),
             throughput_text(slow)
         ),
         several => {
             let ratios: Vec<String> = several
                 .iter()
-                .map(|(other, slow)| format!("{} times {other}", times(ratio(slow))))
+                .map(|(other, slow)| {
+                    let interval = interval_text(estimate(figures, slow));
+                    format!("{} times {other}{interval}", times(ratio(slow)))
+                })
                 .collect();
             let fastest = if equal.is_empty() { "is the fastest" } else { "are the fastest" };
             format!("{leaders} {fastest}: {}, {}.", throughput_text(figures), joined_texts(&ratios))
@@ -164,6 +181,43 @@ fn comparison_sentence(
     } else {
         format!("{} {}.", upper(&lead), upper(&joined_texts(&losses)))
     }
+}
+
+/// Returns the rate of `fast` divided by the rate of `slow`, as `compare` computes it from two saved results.
+fn estimate(fast: &TestFigures, slow: &TestFigures) -> RatioEstimate {
+    let [one, two] = [slow, fast].map(|figures| {
+        let value = rate(figures);
+        let interval = figures.interval.as_ref();
+        let uncertainty = interval.and_then(|interval| {
+            let [low, high] = [interval.low_ratio, interval.high_ratio].map(|end| value * end);
+            FigureUncertainty::of_interval(value, low, high)
+        });
+        UncertainFigure { value, uncertainty }
+    });
+    RatioEstimate::of_figures(one, two)
+}
+
+/// Returns whether no difference is shown. Without an interval, only rates within 3% are level.
+fn is_level(estimate: RatioEstimate) -> bool {
+    match estimate.verdict() {
+        RatioVerdict::Same => true,
+        RatioVerdict::Higher | RatioVerdict::Lower => false,
+        RatioVerdict::NotShown => {
+            estimate.interval_80().is_some() || estimate.ratio() < SAME_WITHIN
+        }
+    }
+}
+
+/// Returns a ratio with its interval, such as `1.2 (0.81 to 1.7)`.
+fn times_text(estimate: RatioEstimate) -> String {
+    format!("{}{}", times(estimate.ratio()), interval_text(estimate))
+}
+
+/// Returns the interval of a ratio in parentheses, after a space; nothing if the interval is not known.
+fn interval_text(estimate: RatioEstimate) -> String {
+    estimate
+        .interval_80()
+        .map_or(String::new(), |(low, high)| format!(" ({} to {})", times(low), times(high)))
 }
 
 /// Returns the hop at which the slower system spends the most additional time.
@@ -211,18 +265,6 @@ fn time(hop: &HopFigures) -> f64 {
 
 fn caution(systems: &[(String, &TestFigures)]) -> Option<String> {
     let mut cautions = Vec::new();
-    if let [(_, first), (_, second), ..] = systems {
-        let intervals = [first.interval.as_ref(), second.interval.as_ref()];
-        if let [Some(high), Some(low)] = intervals
-            && rate(first) * high.low_ratio < rate(second) * low.high_ratio
-            && rate(first) / rate(second) >= SAME
-        {
-            cautions.push(
-                "The 80% intervals of the first two overlap: the order is likely, not certain."
-                    .to_owned(),
-            );
-        }
-    }
     // Systems with the same assumed value share one sentence.
     let mut assumed: Vec<(&str, Vec<&str>)> = Vec::new();
     for (name, figures) in systems {
@@ -253,9 +295,10 @@ fn faster_phrase(ratio: f64) -> String {
     }
 }
 
-/// Formats a ratio with two digits, such as `2`, `2.3` or `14`.
+/// Formats a ratio, such as `1.04`, `2`, `2.3` or `14`.
 fn times(ratio: f64) -> String {
     match ratio {
+        ratio if ratio < 1.95 => format!("{ratio:.2}"),
         ratio if ratio >= 9.95 => significant(ratio.round()).trim_end_matches(".0").to_owned(),
         ratio => format!("{ratio:.1}").trim_end_matches(".0").to_owned(),
     }

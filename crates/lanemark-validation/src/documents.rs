@@ -2,9 +2,8 @@
 //!
 //! A table is between two lines, `<!-- validate:NAME -->` and `<!-- end -->`. `lanemark-validate render` writes the
 //! text between them, and so does each experiment after it has saved its figures. [`PUBLISHED_PAGE`] contains the table
-//! of published measurements, [`GRIDS_PAGE`] contains the table of grids, and README contains two summaries. README's
-//! table of errors also contains rows of the studies, which are not changed. README's paragraph on accuracy is a
-//! template, `reference/validation/accuracy.template.md`: a placeholder such as `{validation.A and B.all.coverage}`
+//! of published measurements, [`PAIRS_PAGE`] the tables of compared measurements, [`GRIDS_PAGE`] the table of grids, and
+//! README two summaries. README's paragraph on accuracy is a template, `reference/validation/accuracy.template.md`: a placeholder such as `{validation.A and B.all.coverage}`
 //! names a half, grades, a class and a figure, and is replaced with the saved figure. A placeholder that ends in `:0`
 //! is rounded to a whole number.
 
@@ -16,6 +15,7 @@ use lanemark_lab::{LabError, input, reserved};
 use crate::corpus::CorpusHalf;
 use crate::error::ValidationError;
 use crate::figures::{GRIDS, GradeSelection, GridFigures, PUBLISHED, PublishedFigures};
+use crate::pairs::{self, PAIRS, PairFigures};
 use crate::report;
 use crate::score::Score;
 
@@ -26,6 +26,8 @@ pub const TEMPLATE: &str = "reference/validation/accuracy.template.md";
 
 /// Path of the page with the table of published measurements, from the project's root.
 pub const PUBLISHED_PAGE: &str = "docs/validation/published.md";
+/// Path of the page with the tables of compared measurements, from the project's root.
+pub const PAIRS_PAGE: &str = "docs/validation/pairs.md";
 /// Path of the page with the table of grids between paths, from the project's root.
 pub const GRIDS_PAGE: &str = "docs/validation/grids.md";
 
@@ -48,11 +50,12 @@ struct DocumentTable {
 enum TableContent {
     Published,
     Grids,
-    Headline,
+    Pairs,
+    Buyer,
     Accuracy,
 }
 
-const BLOCKS: [DocumentTable; 4] = [
+const BLOCKS: [DocumentTable; 5] = [
     DocumentTable {
         document: PUBLISHED_PAGE,
         name: "published",
@@ -66,10 +69,16 @@ const BLOCKS: [DocumentTable; 4] = [
         content: TableContent::Grids,
     },
     DocumentTable {
+        document: PAIRS_PAGE,
+        name: "pairs",
+        figures: PAIRS,
+        content: TableContent::Pairs,
+    },
+    DocumentTable {
         document: "README.md",
-        name: "headline",
-        figures: PUBLISHED,
-        content: TableContent::Headline,
+        name: "questions",
+        figures: PAIRS,
+        content: TableContent::Buyer,
     },
     DocumentTable {
         document: "README.md",
@@ -82,6 +91,7 @@ const BLOCKS: [DocumentTable; 4] = [
 /// The saved figures and the template: the sources of all tables.
 struct TableSources {
     published: PublishedFigures,
+    pairs: PairFigures,
     grids: GridFigures,
     template: String,
 }
@@ -90,33 +100,20 @@ impl TableSources {
     fn open(root: &Path) -> Result<Self, ValidationError> {
         Ok(Self {
             published: PublishedFigures::open(root)?,
+            pairs: PairFigures::open(root)?,
             grids: GridFigures::open(root)?,
             template: input::text(&root.join(TEMPLATE), LENGTH_MAX)?,
         })
     }
 
-    /// Returns the new text of a table, given its current text.
-    fn text(&self, block: DocumentTable, present: &str) -> Result<String, ValidationError> {
+    fn text(&self, block: DocumentTable) -> Result<String, ValidationError> {
         match block.content {
             TableContent::Published => Ok(report::published_table(&self.published)),
             TableContent::Grids => Ok(report::grids_table(&self.grids)),
-            TableContent::Headline => self.headline(block, present),
+            TableContent::Pairs => Ok(pairs::pairs_table(&self.pairs)),
+            TableContent::Buyer => Ok(pairs::buyer_table(&self.pairs, &self.published)),
             TableContent::Accuracy => fill_template(&self.template, &self.published),
         }
-    }
-
-    /// Rewrites the rows of published measurements in README's table, and keeps all other rows.
-    fn headline(&self, block: DocumentTable, present: &str) -> Result<String, ValidationError> {
-        let mut lines: Vec<String> = present.lines().map(str::to_owned).collect();
-        for (name, row) in report::headline_rows(&self.published) {
-            let start = format!("| {name} |");
-            let line = lines.iter_mut().find(|line| line.starts_with(&start));
-            *line.ok_or_else(|| {
-                let reason = format!("there is no row `{name}`");
-                block.fault(reason, "restore the row".to_owned())
-            })? = row;
-        }
-        Ok(lines.iter().map(|line| format!("{line}\n")).collect())
     }
 }
 
@@ -159,7 +156,7 @@ pub fn render(root: &Path) -> Result<Vec<&'static str>, ValidationError> {
         }
         let Some((_, text)) = documents.get_mut(block.document) else { continue };
         let range = block.range(text)?;
-        let table = sources.text(block, &text[range.clone()])?;
+        let table = sources.text(block)?;
         text.replace_range(range, &table);
     }
     let mut changed = Vec::new();
@@ -184,7 +181,7 @@ pub fn check(root: &Path) -> Result<(), ValidationError> {
         let text = input::text(&root.join(block.document), LENGTH_MAX)?;
         let range = block.range(&text)?;
         let present = &text[range.clone()];
-        let rendered = sources.text(block, present)?;
+        let rendered = sources.text(block)?;
         if present != rendered {
             let first = text[..range.start].lines().count() + 1;
             let (number, is, should) = difference(present, &rendered);
@@ -250,7 +247,6 @@ fn placeholder(name: &str, figures: &PublishedFigures) -> Option<String> {
     let score: &Score = figures.score(CorpusHalf::named(half)?, grades, class)?;
     let (number, usual) = match *figure {
         "median" => (score.model.median_percent, 1),
-        "mean" => (score.model.mean_percent, 1),
         "factor" => (score.model.factor, 2),
         "nearer" => (score.nearer_percent, 0),
         "tied" => (score.tied_percent, 0),

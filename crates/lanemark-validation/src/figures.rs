@@ -26,9 +26,11 @@ pub const ALL: &str = "all";
 pub const WITHOUT_RESCTL_BENCH: &str = "no resctl-bench";
 /// The class that contains all rows whose figure is the 99th or a higher percentile of the latency.
 pub const TAILS: &str = "tails";
+/// The class that contains all rows whose writes wait for flushes.
+pub const FLUSHES: &str = "flushes";
 
 /// Maximum length of a file of figures, in bytes.
-const LENGTH_MAX: u64 = 4 << 20;
+pub(crate) const LENGTH_MAX: u64 = 4 << 20;
 
 const PUBLISHED_COLUMNS: [&str; 19] = [
     "half",
@@ -88,7 +90,7 @@ pub struct PublishedFigures {
 pub struct PublishedRow {
     pub half: CorpusHalf,
     pub grades: GradeSelection,
-    /// Class of the rows, [`TAILS`], [`WITHOUT_RESCTL_BENCH`] or [`ALL`].
+    /// Class of the rows, [`TAILS`], [`FLUSHES`], [`WITHOUT_RESCTL_BENCH`] or [`ALL`].
     pub class: String,
     pub score: Score,
 }
@@ -321,26 +323,26 @@ impl FiguresFile {
 }
 
 /// The cells of a line, by column.
-struct LineCells {
+pub(crate) struct LineCells {
     file: &'static str,
     line: u64,
     cells: BTreeMap<&'static str, String>,
 }
 
 impl LineCells {
-    fn text(&self, column: &str) -> &str {
+    pub(crate) fn text(&self, column: &str) -> &str {
         self.cells.get(column).map_or("", String::as_str)
     }
 
-    fn fault(&self, reason: impl Into<String>) -> ValidationError {
+    pub(crate) fn fault(&self, reason: impl Into<String>) -> ValidationError {
         ValidationError::data(self.file, self.line, reason)
     }
 
-    fn unknown(&self, column: &str) -> ValidationError {
+    pub(crate) fn unknown(&self, column: &str) -> ValidationError {
         self.fault(format!("`{column}` is `{}`, which is not known", self.text(column)))
     }
 
-    fn optional(&self, column: &str) -> Result<Option<f64>, ValidationError> {
+    pub(crate) fn optional(&self, column: &str) -> Result<Option<f64>, ValidationError> {
         match self.text(column) {
             "" => Ok(None),
             text => match text.parse::<f64>() {
@@ -350,18 +352,18 @@ impl LineCells {
         }
     }
 
-    fn number(&self, column: &str) -> Result<f64, ValidationError> {
+    pub(crate) fn number(&self, column: &str) -> Result<f64, ValidationError> {
         self.optional(column)?.ok_or_else(|| self.fault(format!("`{column}` is empty")))
     }
 
-    fn count(&self, column: &str) -> Result<u64, ValidationError> {
+    pub(crate) fn count(&self, column: &str) -> Result<u64, ValidationError> {
         let text = self.text(column);
         text.parse().map_err(|_| self.fault(format!("`{column}` is `{text}`, not a count")))
     }
 }
 
 /// Returns the rows of a file with exactly these columns.
-fn rows(
+pub(crate) fn rows(
     file: &'static str,
     text: &str,
     columns: &[&'static str],
@@ -386,6 +388,6 @@ fn rows(
     Ok(all)
 }
 
-fn optional(number: Option<f64>, digits: usize) -> String {
+pub(crate) fn optional(number: Option<f64>, digits: usize) -> String {
     number.map_or(String::new(), |number| format!("{number:.digits$}"))
 }

@@ -12,6 +12,7 @@
 //! | [`recipe`], [`plug`] | a row of the corpus as a drive file, a platform file and a test |
 //! | [`baseline`] | two rules that do not use a model, for comparison with predictions |
 //! | [`prediction`] | the simulation of one row, with its measurement |
+//! | [`pairs`] | pairs of measurements that differ in one thing, and their scores |
 //! | [`score`] | errors, coverage and shares of many rows |
 //! | [`published`], [`grids`] | the two experiments |
 //! | [`figures`] | the saved figures of both |
@@ -26,6 +27,7 @@ pub mod documents;
 pub mod error;
 pub mod figures;
 pub mod grids;
+pub mod pairs;
 pub mod plug;
 pub mod prediction;
 pub mod published;

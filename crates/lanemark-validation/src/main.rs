@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use lanemark_validation::corpus::Corpus;
 use lanemark_validation::figures::{FiguresFile, GRIDS, GridFigures, PUBLISHED};
 use lanemark_validation::grids::{self, GridOptions, Outputs};
+use lanemark_validation::pairs::{PAIRS, pairs_table};
 use lanemark_validation::published::{Predictions, PublishedOptions};
 use lanemark_validation::{ValidationError, documents};
 
@@ -92,12 +93,18 @@ fn run_published(
 ) -> Result<(), ValidationError> {
     let mut corpus = Corpus::open(&root.join("reference"))?;
     options.select(&mut corpus);
-    let file = options.is_whole().then(|| FiguresFile::reserve(root, PUBLISHED)).transpose()?;
+    let files = || -> Result<[FiguresFile; 2], ValidationError> {
+        Ok([FiguresFile::reserve(root, PUBLISHED)?, FiguresFile::reserve(root, PAIRS)?])
+    };
+    let file = options.is_whole().then(files).transpose()?;
     let predictions =
         Predictions::predict(&corpus, options.library.as_deref(), !options.no_interval)?;
     predictions.write(to.out, options.rows)?;
+    let pairs = predictions.pair_figures(&corpus);
+    writeln!(to.out, "\n{}", pairs_table(&pairs))?;
     match file {
-        Some(file) => {
+        Some([file, pairs_file]) => {
+            pairs_file.write(&pairs.text())?;
             report_changed(&documents::save(root, &file, &predictions.figures().text())?, to)
         }
         None => Ok(()),

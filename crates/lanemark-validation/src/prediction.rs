@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::interval::DrawnSystem;
+use lanemark_lab::interval::{DrawnRates, DrawnSystem, DrawnTest, RequestGroup, host_share};
 use lanemark_lab::{Lab, Pool, assemble};
 use lanemark_schema::result::{DirectionResult, ParameterOverride, PredictionInterval, Sample};
 use lanemark_schema::rng::StreamKey;
@@ -41,7 +41,13 @@ const SUPERBLOCKS: f64 = 4.0;
 
 #[derive(Clone, Debug)]
 pub struct PredictedMeasurement {
+    /// Number of the row in the corpus.
+    pub row: usize,
     pub class: String,
+    /// The simulated test.
+    pub test: Test,
+    /// The share of a request's time for which the host works on it.
+    pub host_share: f64,
     /// Grade of the row: A, B or C.
     pub grade: String,
     /// Whether the row comes from resctl-bench. The causes of these rows' errors are not known
@@ -56,6 +62,8 @@ pub struct PredictedMeasurement {
     pub predicted: f64,
     /// The 80% interval of the prediction.
     pub interval: Option<PredictionRatioInterval>,
+    /// The simulated rate in all draws of the uncertain values.
+    pub rates: Option<DrawnRates>,
     /// The figure according to the rule of thumb.
     pub rule: f64,
     /// The minimum of the link's rate and the rated figure.
@@ -80,6 +88,11 @@ impl PredictedMeasurement {
     pub fn is_covered(&self) -> Option<bool> {
         let PredictionRatioInterval { low, high, .. } = self.interval.as_ref()?;
         Some((*low..=*high).contains(&(self.published / self.predicted)))
+    }
+
+    /// Returns whether the writes of the test wait for flushes.
+    pub fn waits_for_flushes(&self) -> bool {
+        RequestGroup::of([&self.test; 2]) == RequestGroup::Flushed
     }
 
     /// Returns whether the row states its settings and its machine.
@@ -110,9 +123,16 @@ pub fn compare(
         // The cache accepts its share at its own rate, and the flash accepts the rest.
         predicted = 1.0 / (share / cached + (1.0 - share) / predicted);
     }
-    let interval = if intervals { case.interval(&name, &settings, &test, &sample)? } else { None };
+    let mut interval = None;
+    let mut rates = None;
+    if intervals {
+        (interval, rates) = case.drawn(&name, &settings, &test, &sample)?;
+    }
     let mut comparison = PredictedMeasurement {
+        row: 0,
         class: case.class().to_owned(),
+        host_share: sample.path.as_ref().map_or(0.0, host_share),
+        test,
         grade: row.text("grade").to_owned(),
         is_of_resctl_bench: row.text("tool").contains("resctl-bench"),
         is_tail: tail_percentile(row.text("figure")).is_some(),
@@ -120,6 +140,7 @@ pub fn compare(
         published,
         predicted,
         interval,
+        rates,
         rule: case.baselines.rule,
         limits: case.baselines.limits,
         line: String::new(),
@@ -305,23 +326,27 @@ impl<'c> PredictionCase<'c> {
         test
     }
 
-    fn interval(
+    /// Returns the interval of the row's figure, and the rate in all draws.
+    fn drawn(
         &self,
         name: &str,
         settings: &[SystemSetting],
         test: &Test,
         sample: &Sample,
-    ) -> Result<Option<PredictionRatioInterval>, String> {
+    ) -> Result<(Option<PredictionRatioInterval>, Option<DrawnRates>), String> {
         let predicted = [(test.clone(), sample.iops())];
         let subject = DrawnSystem { library: self.library, name, settings, ranges: &[] };
         let lab = Lab { pool: Pool::new(NonZeroUsize::MIN), ..Lab::default() };
-        let intervals =
-            lab.intervals(&subject, &predicted, 1).map_err(|error| error.to_string())?;
-        Ok(intervals.into_iter().next().flatten().and_then(|interval| {
+        let tests = lab.drawn_rates(&subject, &predicted, 1).map_err(|error| error.to_string())?;
+        let Some(DrawnTest { interval, rates }) = tests.into_iter().next() else {
+            return Ok((None, None));
+        };
+        let interval = interval.and_then(|interval| {
             let (low, high) = interval_ends(self.row.text("figure"), &interval)?;
             let widest = interval.widest.map_or(String::new(), |widest| widest.parameter);
             Some(PredictionRatioInterval { low, high, widest })
-        }))
+        });
+        Ok((interval, rates))
     }
 }
 
@@ -428,7 +453,11 @@ fn figure(row: &CorpusRow, sample: &Sample) -> Option<f64> {
         "throughput" => sample.throughput().as_megabytes(),
         "read_throughput" => bytes(&sample.reads)?,
         "write_throughput" => bytes(&sample.writes)?,
-        "latency_mean" => direction?.latency.mean_ns() / 1e3,
+        // A write that waits for a flush ends with the flush.
+        "latency_mean" => {
+            let flush = sample.flushes.as_ref().map_or(0.0, |flushes| flushes.latency.mean_ns());
+            (direction?.latency.mean_ns() + flush) / 1e3
+        }
         "latency_p50" => direction?.latency.percentile_ns(50.0)? as f64 / 1e3,
         "latency_p99" => direction?.latency.percentile_ns(99.0)? as f64 / 1e3,
         "latency_p99.9" => direction?.latency.percentile_ns(99.9)? as f64 / 1e3,

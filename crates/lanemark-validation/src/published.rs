@@ -15,8 +15,9 @@ use lanemark_study::Library;
 use crate::corpus::{CLASSES, Corpus, CorpusHalf};
 use crate::error::ValidationError;
 use crate::figures::{
-    ALL, GradeSelection, PublishedFigures, PublishedRow, TAILS, WITHOUT_RESCTL_BENCH,
+    ALL, FLUSHES, GradeSelection, PublishedFigures, PublishedRow, TAILS, WITHOUT_RESCTL_BENCH,
 };
+use crate::pairs::{PairFigures, PairRow, learned_factors, pairs_of};
 use crate::prediction::{FIGURES, PredictedMeasurement, compare};
 use crate::report;
 use crate::score::Score;
@@ -102,6 +103,7 @@ impl Predictions {
             let folder = scratch.path().join(index.to_string());
             let library = library().map_err(|error| error.to_string())?;
             compare(&library, row, corpus.ratings_of(row), &folder, intervals)
+                .map(|comparison| PredictedMeasurement { row: index, ..comparison })
                 .map_err(|reason| format!("{}: {reason}", row.text("id")))
         });
         let mut predictions = Self { comparisons: Vec::new(), skipped: Vec::new() };
@@ -131,6 +133,21 @@ impl Predictions {
             }
         }
         PublishedFigures { rows }
+    }
+
+    /// Returns the scores of the pairs of `corpus`, from which the predictions were made.
+    pub fn pair_figures(&self, corpus: &Corpus) -> PairFigures {
+        let [mut training, mut held_out] = [CorpusHalf::Development, CorpusHalf::Validation]
+            .map(|half| pairs_of(corpus, &self.comparisons, half));
+        let omitted = learned_factors(&training);
+        for pair in training.iter_mut().chain(&mut held_out) {
+            let learned =
+                omitted.iter().find(|(kind, group, _)| (*kind, *group) == (pair.kind, pair.group));
+            pair.omitted = learned.map_or(1.0, |(.., factor)| *factor);
+        }
+        let mut rows = PairRow::of_half(CorpusHalf::Development, &training, &omitted);
+        rows.extend(PairRow::of_half(CorpusHalf::Validation, &held_out, &omitted));
+        PairFigures { rows }
     }
 
     /// Writes the tables, and the rows of the training set if `lines` is set.
@@ -173,6 +190,7 @@ fn scores(
         let belongs = |comparison: &&&PredictedMeasurement| match class {
             ALL => true,
             TAILS => comparison.is_tail,
+            FLUSHES => comparison.waits_for_flushes(),
             WITHOUT_RESCTL_BENCH => !comparison.is_of_resctl_bench,
             class => comparison.class == class,
         };
@@ -181,7 +199,15 @@ fn scores(
         PublishedRow { half, grades, class: class.to_owned(), score: Score::from_rows(&rows) }
     };
     let tails = comparisons.iter().any(|comparison| comparison.is_tail).then_some(TAILS);
-    classes.into_iter().chain(tails).chain([WITHOUT_RESCTL_BENCH, ALL]).map(scored).collect()
+    let flushes =
+        comparisons.iter().any(|comparison| comparison.waits_for_flushes()).then_some(FLUSHES);
+    classes
+        .into_iter()
+        .chain(tails)
+        .chain(flushes)
+        .chain([WITHOUT_RESCTL_BENCH, ALL])
+        .map(scored)
+        .collect()
 }
 
 #[cfg(test)]

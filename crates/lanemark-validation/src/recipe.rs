@@ -123,8 +123,11 @@ pub fn platform_file(row: &CorpusRow, plug: Connector, path: Connector, drives: 
              {indent}read_request_max = \"512 B\"\n{indent}completion_payload = \"{completion} B\"\n{indent}latency = {{ value = \"150 ns\", assumed = \"like a PCIe switch\" }}\n"
         )
     };
-    let mut text = String::from(
-        "[platform]\nname = \"of the row\"\n[cpu]\ncores = 16\nrequest_submit = \"1 us\"\nrequest_complete = \"1 us\"\n",
+    // Rows with the same machine share the values of its platform.
+    let name = row.text("platform").replace(['"', '\\'], "'");
+    let name = if name.is_empty() { "unnamed" } else { &name };
+    let mut text = format!(
+        "[platform]\nname = \"{name}\"\n[cpu]\ncores = 16\nrequest_submit = \"1 us\"\nrequest_complete = \"1 us\"\n",
     );
     let memory = "memory_read = { value = \"500 ns\", assumed = \"SIGCOMM 2018\" }";
     for (table, queues, largest) in [
@@ -384,9 +387,9 @@ mod tests {
         let text =
             platform_file(&CorpusRow::from_columns(&[("platform", board)]), plug, path, drives);
         let start = text.find("[[").unwrap();
-        assert!(
-            text[..start].starts_with("[platform]\nname = \"of the row\"\n[cpu]\ncores = 16\n")
-        );
+        let name = if board.is_empty() { "unnamed" } else { board };
+        let head = format!("[platform]\nname = \"{name}\"\n[cpu]\ncores = 16\n");
+        assert!(text[..start].starts_with(&head), "{text}");
         for table in ["ahci", "nvme", "sas", "uasp", "bulk_only"] {
             assert!(text[..start].contains(&format!("[{table}]\n")), "{text}");
         }

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use crate::corpus::{CLASSES, CorpusHalf};
 use crate::figures::{
-    ALL, GradeSelection, GridFigures, GridRow, GridScore, PublishedFigures, PublishedRow, TAILS,
-    WITHOUT_RESCTL_BENCH,
+    ALL, FLUSHES, GradeSelection, GridFigures, GridRow, GridScore, PublishedFigures, PublishedRow,
+    TAILS, WITHOUT_RESCTL_BENCH,
 };
 use crate::score::{PredictionErrors, Score};
 
@@ -91,6 +91,7 @@ pub fn published_table(figures: &PublishedFigures) -> String {
     }
     for (class, name) in [
         (TAILS, "p99 latency, all classes"),
+        (FLUSHES, "flushes, all classes"),
         (WITHOUT_RESCTL_BENCH, "all without resctl-bench"),
         (ALL, "all"),
     ] {
@@ -179,35 +180,4 @@ pub fn grids_table(figures: &GridFigures) -> String {
         }
     }
     text
-}
-
-/// Returns the rows of README's table that this crate writes, each with its first cell.
-pub fn headline_rows(figures: &PublishedFigures) -> Vec<(&'static str, String)> {
-    let rows = [
-        (
-            "training set: published measurements, box ratings only",
-            CorpusHalf::Development,
-            GradeSelection::All,
-        ),
-        (
-            "**held-out set**: published measurements, box ratings only",
-            CorpusHalf::Validation,
-            GradeSelection::All,
-        ),
-        (
-            "**held-out set**, machine fully described (grades A and B)",
-            CorpusHalf::Validation,
-            GradeSelection::AAndB,
-        ),
-    ];
-    let row = |(name, half, grades): (&'static str, CorpusHalf, GradeSelection)| {
-        let score = figures.score(half, grades, ALL)?;
-        let PredictionErrors { median_percent, mean_percent, factor } = score.model;
-        let text = format!(
-            "| {name} | {} | x{factor:.2} | {median_percent:.1}% | {mean_percent:.1}% |",
-            score.rows
-        );
-        Some((name, text))
-    };
-    rows.into_iter().filter_map(row).collect()
 }

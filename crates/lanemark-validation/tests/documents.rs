@@ -3,13 +3,17 @@
 use std::fs;
 use std::path::Path;
 
+use lanemark_lab::interval::{ChangeKind, RequestGroup};
+use lanemark_validation::corpus::CorpusHalf;
 use lanemark_validation::documents::{
-    GRIDS_PAGE, PUBLISHED_PAGE, RENDER, TEMPLATE, check, render, save,
+    GRIDS_PAGE, PAIRS_PAGE, PUBLISHED_PAGE, RENDER, TEMPLATE, check, render, save,
 };
 use lanemark_validation::figures::{FiguresFile, GRIDS, GridFigures, PUBLISHED, PublishedFigures};
+use lanemark_validation::pairs::{PAIRS, PairFigures};
 use tempfile::TempDir;
 
-const FILES: [&str; 6] = ["README.md", PUBLISHED_PAGE, GRIDS_PAGE, PUBLISHED, GRIDS, TEMPLATE];
+const FILES: [&str; 8] =
+    ["README.md", PUBLISHED_PAGE, PAIRS_PAGE, GRIDS_PAGE, PUBLISHED, PAIRS, GRIDS, TEMPLATE];
 
 fn project() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -52,6 +56,8 @@ fn saved_figures_are_written_as_the_program_writes_them() {
     let grids = read(project(), GRIDS);
     assert_eq!(PublishedFigures::parse(&published).unwrap().text(), published);
     assert_eq!(GridFigures::parse(&grids).unwrap().text(), grids);
+    let pairs = read(project(), PAIRS);
+    assert_eq!(PairFigures::parse(&pairs).unwrap().text(), pairs);
 }
 
 #[test]
@@ -81,6 +87,18 @@ fn a_changed_document_is_an_error_with_its_line_and_rendering_restores_it() {
     check(root).unwrap();
 }
 
+/// The laboratory's factors are the factors that the training pairs determine.
+#[test]
+fn factors_of_ratios_are_the_saved_factors() {
+    let pairs = PairFigures::open(project()).unwrap();
+    for kind in ChangeKind::ALL {
+        for group in RequestGroup::ALL {
+            let row = pairs.row(CorpusHalf::Development, kind, Some(group)).unwrap();
+            assert_eq!(row.omitted, Some(kind.omitted(group)), "{kind:?}, {group:?}");
+        }
+    }
+}
+
 #[test]
 fn a_missing_last_row_is_an_error() {
     let folder = copied();
@@ -104,16 +122,7 @@ fn changed_figures_change_every_table_that_shows_them_and_no_other_row() {
     assert_eq!(changed, ["README.md", PUBLISHED_PAGE]);
     check(root).unwrap();
     let readme = read(root, "README.md");
-    assert!(readme.contains("| **held-out set**: published measurements, box ratings only | 77 |"));
     assert!(readme.contains(" 99% of all"));
-    let lines_of = |text: &str| -> Vec<String> {
-        text.lines()
-            .filter(|line| line.contains("training set: study"))
-            .map(str::to_owned)
-            .collect()
-    };
-    assert!(!lines_of(&readme).is_empty());
-    assert_eq!(lines_of(&readme), lines_of(&read(project(), "README.md")));
     assert!(read(root, PUBLISHED_PAGE).contains("| all | held-out | 77 | 12.3%, "));
 }
 
@@ -121,14 +130,14 @@ fn changed_figures_change_every_table_that_shows_them_and_no_other_row() {
 fn documents_without_their_markers_are_errors_and_stay_as_they_are() {
     for (file, from, to, part) in [
         (GRIDS_PAGE, "<!-- validate:grids -->", "", "table `grids`: the marker is missing"),
-        ("README.md", "<!-- end -->", "", "table `headline`: `<!-- end -->` is missing"),
+        ("README.md", "<!-- end -->", "", "table `questions`: `<!-- end -->` is missing"),
         (
             GRIDS_PAGE,
             "<!-- validate:grids -->\n",
             "<!-- validate:grids -->\n<!-- end -->\n<!-- validate:grids -->\n",
             "table `grids`: the marker appears twice",
         ),
-        ("README.md", "| **held-out set**: p", "| p", "there is no row `**held-out set**: p"),
+        (PAIRS, "validation,drive", "validation,train", "`kind` is `train`"),
         (TEMPLATE, "{validation.", "{test.", "does not name a saved figure"),
         (TEMPLATE, "}", "", "accuracy.template.md:1: "),
         (PUBLISHED, "validation", "test", "`half` is `test`"),
@@ -156,5 +165,5 @@ fn figures_are_saved_even_if_a_document_cannot_be_written() {
     assert!(save(root, &file, &text).unwrap_err().to_string().contains("the marker is missing"));
     assert_eq!(read(root, GRIDS), text);
     drop(file);
-    assert_eq!(fs::read_dir(root.join("reference/validation")).unwrap().count(), 3);
+    assert_eq!(fs::read_dir(root.join("reference/validation")).unwrap().count(), 4);
 }

@@ -1,5 +1,7 @@
 //! The scores of known predictions and measurements equal values that were computed by hand.
 
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::Test;
 use lanemark_validation::corpus::CorpusHalf;
 use lanemark_validation::figures::{
     ALL, GradeSelection, PublishedFigures, TAILS, WITHOUT_RESCTL_BENCH,
@@ -16,6 +18,10 @@ const PREDICTED: [f64; 10] = [100.0, 110.0, 90.0, 120.0, 80.0, 150.0, 50.0, 200.
 /// from 0.8 to 1.25.
 fn ten() -> Vec<PredictedMeasurement> {
     let one = |(index, &predicted): (usize, &f64)| PredictedMeasurement {
+        row: index,
+        test: Test::of_blocks(Bytes::kibi(4)),
+        host_share: 0.0,
+        rates: None,
         class: if index < 6 { "mix" } else { "saturated" }.to_owned(),
         grade: if index % 2 == 0 { "A" } else { "C" }.to_owned(),
         is_of_resctl_bench: index == 7,

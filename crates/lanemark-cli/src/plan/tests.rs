@@ -103,3 +103,40 @@ fn a_rate_may_be_named_and_a_power_given() {
     assert_eq!(examples.value_or_example("--frames", None, "24", 24.5), 24.5);
     assert_eq!(examples.0, ["--frames 24"]);
 }
+
+#[test]
+fn results_without_a_shown_difference_save_no_servers() {
+    let plan = |ratio| {
+        let mut plan = Plan {
+            question: String::new(),
+            steps: Vec::new(),
+            answer: "9 saved".to_owned(),
+            left_out: Vec::new(),
+            of_example: Vec::new(),
+        };
+        judge(&mut plan, ratio);
+        plan
+    };
+    assert_eq!(plan(RatioEstimate::within(1.1, 1.05, 1.15)).answer, "9 saved");
+    assert_eq!(
+        plan(RatioEstimate::within(1.1, 0.98, 1.23)).answer,
+        "No saving is shown: the ratio of the two results is 1.10 (0.98 to 1.23)."
+    );
+    let unknown = plan(RatioEstimate::Uncertain { ratio: 1.1, interval_80: None });
+    assert_eq!((unknown.answer.as_str(), unknown.left_out.len()), ("9 saved", 1));
+}
+
+#[test]
+fn the_rate_of_a_result_has_the_uncertainty_of_its_repeats() {
+    let one = result(100);
+    let of_one = uncertain_rate(&one);
+    assert_eq!(of_one.value, one.iops.value);
+    let mut several = result(100);
+    several.iops = lanemark_schema::result::Statistic::from_values(
+        &[90.0, 100.0, 110.0],
+        lanemark_schema::workload::AverageMethod::Mean,
+    );
+    let ratio = RatioEstimate::of_figures(uncertain_rate(&several), uncertain_rate(&several));
+    assert_eq!(ratio.verdict(), RatioVerdict::NotShown);
+    assert!(ratio.interval_80().is_some());
+}

@@ -18,10 +18,6 @@ pub(super) fn summary(
     let count = logs.len().max(1) as f64;
     let mean = logs.iter().sum::<f64>() / count;
     let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / count;
-    let mut sorted = logs.clone();
-    sorted.sort_by(f64::total_cmp);
-    let low = quantile(&sorted, (1.0 - SHARE) / 2.0);
-    let high = quantile(&sorted, (1.0 + SHARE) / 2.0);
     let share = |column: usize| {
         let covariance: f64 =
             drawn.iter().zip(&logs).map(|((_, row), log)| row[column] * (log - mean)).sum::<f64>()
@@ -36,9 +32,17 @@ pub(super) fn summary(
             parameter: parameters[column].clone(),
             share: share.min(1.0),
         });
-    let low_ratio = (-low.min(0.0).hypot(left_out.low.ln())).exp();
-    let high_ratio = high.max(0.0).hypot(left_out.high.ln()).exp();
+    let (low_ratio, high_ratio) = ends(logs, left_out);
     PredictionInterval { low_ratio, high_ratio, widest, percentiles: Vec::new() }
+}
+
+/// Returns the ends of the interval of drawn results, given their logarithms relative to the middle.
+pub(super) fn ends(mut logs: Vec<f64>, left_out: UnmodelledFactors) -> (f64, f64) {
+    logs.sort_by(f64::total_cmp);
+    let low = quantile(&logs, (1.0 - SHARE) / 2.0);
+    let high = quantile(&logs, (1.0 + SHARE) / 2.0);
+    let low_ratio = (-low.min(0.0).hypot(left_out.low.ln())).exp();
+    (low_ratio, high.max(0.0).hypot(left_out.high.ln()).exp())
 }
 
 /// Returns the value below which, on average, `share` of all future draws fall, given `sorted` draws. The value is at

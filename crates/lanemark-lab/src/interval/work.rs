@@ -105,7 +105,7 @@ const LAW: f64 = 1.03;
 const LAW_PCIE: f64 = 1.1;
 
 /// Returns the factor by which a system may exceed the formulas of its links.
-pub(super) fn formula_margin(system: &SystemSpec) -> f64 {
+pub(crate) fn formula_margin(system: &SystemSpec) -> f64 {
     match system.first().protocol.kind {
         ProtocolKind::Nvme => LAW_PCIE,
         _ => LAW,

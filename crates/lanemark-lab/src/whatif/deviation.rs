@@ -39,6 +39,14 @@ pub(super) struct CarriedDeviation {
     pub(super) chance: Option<f64>,
 }
 
+impl CarriedDeviation {
+    /// Returns the `share` of the deviation that applies to the other system; `None` if the share is 0.
+    pub(super) fn part(self, share: f64) -> Option<Self> {
+        let chance = self.chance.map(|chance| share * chance);
+        (share > 0.0).then_some(Self { log: share * self.log, chance })
+    }
+}
+
 /// Returns the deviation of test `at` of `seen` if `limit` is the limit on the other system.
 pub(super) fn carried_deviation(
     seen: &[Option<MeasuredDeviation<'_>>],

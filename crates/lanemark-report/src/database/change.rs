@@ -5,14 +5,17 @@
 //! writes and of both, and processors. The overall latency covers all requests, reads and writes weighted by their
 //! number.
 //!
-//! A change is shown if the 95% confidence intervals of the two means do not overlap. The intervals are based on
-//! Student's t-distribution; with two or three repeats they are wide, because few repeats give little evidence. A
+//! The verdict follows from the 80% interval of the ratio of the two means, as in every comparison. The interval is
+//! based on Student's t-distribution; with two or three repeats it is wide, because few repeats give little evidence. A
 //! single repeat does not have a spread, so it cannot show a change. A change is also not shown if other programs on
 //! the processors could have caused it: that is, if other programs used more processor time during the run with the
 //! worse figure.
 
 use lanemark_plan::{Costs, Fleet, Node, Plan, PlanError};
-use lanemark_schema::result::{RunResult, Sample, Statistic, TestResult};
+use lanemark_schema::result::{
+    FigureUncertainty, RatioEstimate, RatioVerdict, RunResult, Sample, Statistic, TestResult,
+    UncertainFigure,
+};
 use lanemark_schema::workload::TransactionKind;
 
 use super::figures::FIGURES;
@@ -24,9 +27,9 @@ const OTHERS: f64 = 0.05;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeVerdict {
-    /// The intervals do not overlap.
+    /// The interval of the ratio excludes 1.
     Distinct,
-    /// The intervals overlap.
+    /// The interval of the ratio contains 1, or is within 3% of 1.
     Indistinct,
     /// A run has a single repeat.
     NoSpread,
@@ -67,6 +70,8 @@ pub struct FigureChange {
     pub to: Statistic,
     /// Change in per cent of the first figure; `None` if that figure is 0.
     pub per_cent: Option<f64>,
+    /// The second figure divided by the first.
+    pub ratio: RatioEstimate,
     /// Whether the repeats show a difference.
     pub verdict: ChangeVerdict,
 }
@@ -122,14 +127,26 @@ fn verdict(
     b: &Statistic,
     more: bool,
 ) -> ChangeVerdict {
-    match a.interval_95.zip(b.interval_95) {
-        None => ChangeVerdict::NoSpread,
-        Some(((a_low, a_high), (b_low, b_high))) if a_low <= b_high && b_low <= a_high => {
-            ChangeVerdict::Indistinct
-        }
-        Some(_) if made_by_others(from, to, a, b, more) => ChangeVerdict::Others,
-        Some(_) => ChangeVerdict::Distinct,
+    let ratio = ratio_of_repeats(a, b);
+    if a.count.min(b.count) < 2 && ratio.interval_80().is_none() {
+        return ChangeVerdict::NoSpread;
     }
+    match ratio.verdict() {
+        RatioVerdict::Same | RatioVerdict::NotShown => ChangeVerdict::Indistinct,
+        RatioVerdict::Higher | RatioVerdict::Lower if made_by_others(from, to, a, b, more) => {
+            ChangeVerdict::Others
+        }
+        RatioVerdict::Higher | RatioVerdict::Lower => ChangeVerdict::Distinct,
+    }
+}
+
+/// Returns `b / a` with the interval from the repeats.
+fn ratio_of_repeats(a: &Statistic, b: &Statistic) -> RatioEstimate {
+    let [one, two] = [a, b].map(|figure| UncertainFigure {
+        value: figure.value,
+        uncertainty: FigureUncertainty::of_repeats(figure),
+    });
+    RatioEstimate::of_figures(one, two)
 }
 
 /// Compares the figures that both runs contain.
@@ -141,7 +158,8 @@ pub fn compare(from: &RunResult, to: &RunResult) -> Vec<FigureChange> {
         {
             let per_cent = (a.value > 0.0).then(|| 100.0 * (b.value / a.value - 1.0));
             let verdict = verdict(from, to, &a, &b, more);
-            changes.push(FigureChange { name, from: a, to: b, per_cent, verdict });
+            let ratio = ratio_of_repeats(&a, &b);
+            changes.push(FigureChange { name, from: a, to: b, per_cent, ratio, verdict });
         }
     };
     for figure in FIGURES.iter().filter(|figure| figure.compared) {

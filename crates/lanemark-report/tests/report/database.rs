@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use lanemark_report::{
-    ChangeVerdict, Style, compare, compare_table, database_compare_text, database_text, html,
-    nodes_saved, run_table, warnings,
+    ChangeVerdict, Style, compare, compare_runs, compare_table, database_compare_text,
+    database_text, html, nodes_saved, run_table, warnings,
 };
 use lanemark_schema::result::{
     DatabaseCounter, DatabaseCounters, DatabaseTarget, DeviceUse, DirectionResult, Evidence,
-    LatencyHistogram, RunResult, SCHEMA_VERSION, Sample, ServerProcessorTime, SessionProcessorTime,
-    SessionWaits, Target, TestResult, TransactionFigures, TransactionKindFigures, WaitClass,
-    Warning,
+    LatencyHistogram, RatioVerdict, RunResult, SCHEMA_VERSION, Sample, ServerProcessorTime,
+    SessionProcessorTime, SessionWaits, Target, TestResult, TransactionFigures,
+    TransactionKindFigures, WaitClass, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{DatabaseUsers, LoadKind, TransactionKind, TransactionProfile};
@@ -222,6 +222,18 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
     let disturbed = run_of(&[50e3, 51e3, 52e3], 0.48);
     let once = run_of(&[50e3], 0.01);
     assert_eq!(verdict(&calm, &close), ChangeVerdict::Indistinct);
+    // A copy with all rates a tenth higher has the verdict of `compare`, although the 95% intervals overlap.
+    let scattered = run_of(&[90e3, 100e3, 105e3, 98e3], 0.01);
+    let copy = run_of(&[99e3, 110e3, 115.5e3, 107.8e3], 0.01);
+    let change = compare(&scattered, &copy).remove(0);
+    assert!(change.from.interval_95.unwrap().1 > change.to.interval_95.unwrap().0);
+    assert_eq!(
+        (change.verdict, change.ratio.verdict()),
+        (ChangeVerdict::Distinct, RatioVerdict::Higher)
+    );
+    let figures = compare_runs(("a", &scattered), ("b", &copy)).figures;
+    let tpm = figures.iter().find(|figure| (figure.b / figure.a - 1.1).abs() < 1e-9).unwrap();
+    assert_eq!(tpm.ratio.verdict(), change.ratio.verdict());
     assert_eq!(verdict(&calm, &calm), ChangeVerdict::Indistinct);
     assert_eq!(verdict(&calm, &halved), ChangeVerdict::Distinct);
     assert_eq!(verdict(&calm, &disturbed), ChangeVerdict::Others);

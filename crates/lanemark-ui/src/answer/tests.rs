@@ -113,10 +113,24 @@ fn equal_rates_and_overlapping_intervals_are_stated() {
     };
     (a.figures.interval, b.figures.interval) = (interval(0.8, 1.2), interval(0.8, 1.25));
     let both = answer_of(vec![a.clone(), b.clone()]);
-    assert!(both.sentence.starts_with("A is 20% faster than B: "), "{}", both.sentence);
-    assert!(both.caution.unwrap().contains("overlap"));
+    assert_eq!(
+        both.sentence,
+        "No difference between A and B is shown: 8,333 IOPS to 10,000 IOPS, a ratio of 1.20 (0.88 to 1.60)."
+    );
     (a.figures.interval, b.figures.interval) = (interval(0.99, 1.01), interval(0.99, 1.01));
-    assert_eq!(answer_of(vec![a, b]).caution, None);
+    let both = answer_of(vec![a.clone(), b.clone()]);
+    assert!(
+        both.sentence.starts_with("A is 20% faster than B (1.18 to 1.22): 10,000"),
+        "{}",
+        both.sentence
+    );
+    // Two rates that differ by 2% are not "1 times" each other.
+    b.figures.interval = interval(0.5, 1.0);
+    let mut near = system("B", hops(102.0));
+    near.figures.interval = b.figures.interval.clone();
+    let sentence = answer_of(vec![a, near]).sentence;
+    assert!(sentence.starts_with("No difference between A and B is shown: "), "{sentence}");
+    assert!(!sentence.contains("1 times"), "{sentence}");
 }
 
 #[test]
@@ -215,14 +229,14 @@ fn one_system_is_reported_with_its_limit_or_longest_hop() {
 }
 
 #[test]
-fn rates_are_the_same_within_one_per_cent_and_equal_ones_share_a_limit() {
+fn rates_are_the_same_within_three_per_cent_and_share_a_limit() {
     let of = |name: &str, id, time| {
         system(name, vec![hop(id, if id == HopId::Cpu { "CPU" } else { "flash" }, 0.95, time)])
     };
     let pair =
         |time| answer_of(vec![of("A", HopId::Media, 100.0), of("B", HopId::Media, time)]).sentence;
-    assert!(pair(100.9).starts_with("A and B deliver the same"), "{}", pair(100.9));
-    assert!(pair(101.7).starts_with("A is 2% faster than B:"), "{}", pair(101.7));
+    assert!(pair(102.9).starts_with("A and B deliver the same"), "{}", pair(102.9));
+    assert!(pair(103.7).starts_with("A is 4% faster than B:"), "{}", pair(103.7));
     let other = answer_of(vec![of("A", HopId::Media, 100.0), of("B", HopId::Cpu, 100.0)]).sentence;
     assert_eq!(other, "A and B deliver the same throughput, 10,000 IOPS.");
     let three = ["A", "B", "C"].map(|name| of(name, HopId::Media, 100.0));
@@ -238,7 +252,10 @@ fn ratios_and_times_have_few_digits() {
         [1.424, 1.999, 2.0, 2.34].map(faster_phrase),
         ["42% faster than", "100% faster than", "2 times as fast as", "2.3 times as fast as"]
     );
-    assert_eq!([9.94, 9.95, 14.4, 120.0].map(times), ["9.9", "10", "14", "120"]);
+    assert_eq!(
+        [1.04, 1.94, 2.04, 9.94, 9.95, 14.4, 120.0].map(times),
+        ["1.04", "1.94", "2", "9.9", "10", "14", "120"]
+    );
     assert_eq!([999.0, 1e3, 1e6].map(latency), ["999 µs", "1.00 ms", "1.00 s"]);
     let mut waiting = hop(HopId::Media, "flash", 0.5, 10.0);
     waiting.wait_us = 7.0;
