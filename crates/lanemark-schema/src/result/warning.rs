@@ -387,6 +387,7 @@ impl Warning {
             | Self::NotDelivered { test, .. }
             | Self::NoLatencies { test }
             | Self::OnlyMeans { test }
+            | Self::FromPercentiles { test, .. }
             | Self::AssumedLimit { test, .. }
             | Self::OptionsContradict { test, .. }
             | Self::NotStated { test, .. }
@@ -402,7 +403,6 @@ impl Warning {
             | Self::Wrapped { .. }
             | Self::EmptyRequests { .. }
             | Self::PathFails { .. }
-            | Self::FromPercentiles { .. }
             | Self::RatesOnly { .. }
             | Self::BestOfRuns { .. }
             | Self::Imported { .. }
