@@ -323,7 +323,15 @@ def fit(
     inner_library = inner(library)
     return FittedDrive(
         _lanemark.fit(
-            runs, platform_name, port, like, settings(set), seeded(seed), count("threads", threads), inner_library, command
+            runs,
+            platform_name,
+            port,
+            like,
+            settings(set),
+            seeded(seed),
+            count("threads", threads),
+            inner_library,
+            command,
         )
     )
 

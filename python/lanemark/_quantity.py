@@ -7,8 +7,9 @@ without a unit, like the command and its files.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import cast
 
 from .errors import InputError
 
@@ -84,12 +85,10 @@ def texts(name: str, values: object, example: str) -> list[str]:
     Raises:
         InputError: If ``values`` is a single text, or contains anything but text.
     """
-    if isinstance(values, str) or not isinstance(values, (list, tuple)):
+    listed = cast("Sequence[object]", values) if isinstance(values, (list, tuple)) else None
+    if listed is None or not all(isinstance(item, str) for item in listed):
         raise InputError(f"{name}: expected a list of texts, found {values!r}", f"write {name}=[{example!r}]")
-    items: list[object] = list(values)
-    if not all(isinstance(item, str) for item in items):
-        raise InputError(f"{name}: expected a list of texts, found {values!r}", f"write {name}=[{example!r}]")
-    return [str(item) for item in items]
+    return [str(item) for item in listed]
 
 
 def settings(values: Mapping[str, object] | None) -> list[str]:

@@ -36,7 +36,10 @@ SHORT: dict[str, Any] = {"duration": "1 ms", "size": "1 MiB"}
         (lambda: Space(SYSTEM, TEST, {}), "axes: expected a mapping"),
         (lambda: Space(SYSTEM, TEST, {"queue_depth": [1]}, repeats=0), "repeats: expected"),
         (lambda: Space(SYSTEM, TEST, {"queue_depth": [1]}, set=["a=b"]), "set: expected a mapping"),  # type: ignore[arg-type]
-        (lambda: Space(SYSTEM, TEST, {"drive.flash.read": ["60 us", "6 furlongs"]}), "axis `drive.flash.read`: 6 furlongs"),
+        (
+            lambda: Space(SYSTEM, TEST, {"drive.flash.read": ["60 us", "6 furlongs"]}),
+            "axis `drive.flash.read`: 6 furlongs",
+        ),
         (lambda: Space(SYSTEM, TEST, {"drive.state.filled": [0.6, 0.7]}), "condition is `sequential` or `random`"),
         (lambda: Space(SYSTEM, TEST, {"drive.flash.reed": ["60 us"]}), "axis `drive.flash.reed`"),
     ],
@@ -69,7 +72,9 @@ def test_the_record_of_a_sweep_names_its_parts(tmp_path: Path) -> None:
     path = Sweep(space).run(tmp_path / "a.csv").path
     record = json.loads(path.with_name("a.csv.provenance.json").read_text())
     command = " ".join(record["provenance"]["command"])
-    assert SYSTEM in command and TEST in command and "duration=1 ms" in command
+    assert SYSTEM in command
+    assert TEST in command
+    assert "duration=1 ms" in command
     assert record["provenance"]["seed"] == 7
 
 

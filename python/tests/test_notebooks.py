@@ -21,6 +21,8 @@ def test_a_notebook_runs_outside_the_source_tree(path: Path, tmp_path: Path) -> 
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         assert cell.cell_type != "code" or (not cell.outputs and cell.execution_count is None), "strip its outputs"
-    client = NotebookClient(notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}})
+    client = NotebookClient(
+        notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    )
     client.execute()
     assert any(cell.get("outputs") for cell in notebook.cells)

@@ -145,7 +145,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome, Failure> {
             if let Some(outcome) = described::show(args, &text, file)? {
                 return Ok(outcome);
             }
-            Sysfs::of_lspci(&text, file).map_err(|error| described::refused(error))?
+            Sysfs::of_lspci(&text, file).map_err(described::refused)?
         }
     };
     let inspection = inspect(&sysfs, target).map_err(|error| no_device(args, error.into()))?;

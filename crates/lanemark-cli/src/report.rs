@@ -136,7 +136,7 @@ fn check_requests(run: &RunResult) -> Result<(), Failure> {
 
 /// Shows the CSV file of a sweep, if `name` is one.
 fn show_sweep(args: &ReportArgs, name: &str) -> Result<Option<CommandOutcome>, Failure> {
-    if !Path::new(name).extension().is_some_and(|extension| extension == "csv") {
+    if Path::new(name).extension().is_none_or(|extension| extension != "csv") {
         return Ok(None);
     }
     let path = results::find_result_file(Path::new(name))?;

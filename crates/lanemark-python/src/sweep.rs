@@ -62,10 +62,10 @@ impl Sweep {
         library: Py<Library>,
     ) -> Result<Self, Failure> {
         let opened_library = library.get().own();
-        let mut command = vec!["python".to_owned(), "lanemark.Sweep.run".to_owned(), system.clone()];
-        let changes = [("size", &scale.0), ("duration", &scale.1)].map(|(name, given)| {
-            given.as_ref().map(|given| format!("{name}={given}"))
-        });
+        let mut command =
+            vec!["python".to_owned(), "lanemark.Sweep.run".to_owned(), system.clone()];
+        let changes = [("size", &scale.0), ("duration", &scale.1)]
+            .map(|(name, given)| given.as_ref().map(|given| format!("{name}={given}")));
         let size = quantity("size", scale.0.as_deref())?;
         let scale = WorkloadScale {
             size,
@@ -157,8 +157,10 @@ impl Sweep {
 
     /// Opens or creates the file of the sweep, and locks it against other writers.
     fn open(&self, py: Python<'_>, path: PathBuf) -> Result<SweepJournal, Failure> {
-        let provenance =
-            Provenance { inputs: self.inputs.clone(), ..provenance(self.command.clone(), self.seed) };
+        let provenance = Provenance {
+            inputs: self.inputs.clone(),
+            ..provenance(self.command.clone(), self.seed)
+        };
         let sweep = Arc::clone(&self.sweep);
         let file = py.detach(move || SweepFile::open(&path, sweep, provenance))?;
         Ok(SweepJournal(Mutex::new(Some(file))))

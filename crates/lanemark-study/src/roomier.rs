@@ -12,14 +12,14 @@ const NAMED_MAX: usize = 3;
 
 /// Names platforms of the library that have ports for all drives of `parts` below one link. Returns `None` if a single
 /// drive is requested, or if the platform with the ports `known` has the `port`.
-pub(crate) fn roomier_platforms<'p>(
+pub(crate) fn roomier_platforms(
     library: &Library,
     parts: &SystemName,
     port: &str,
-    known: impl Iterator<Item = &'p str> + Clone,
+    known: &[&str],
 ) -> Option<String> {
     let count = parts.places().count();
-    if port.split('|').all(|port| known.clone().any(|known| known == port)) {
+    if port.split('|').all(|port| known.contains(&port)) {
         return None;
     }
     let plug = catalogue::drive(library, &parts.drive).ok()?.plug;

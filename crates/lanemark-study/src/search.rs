@@ -147,12 +147,7 @@ impl LibraryIndex {
         } else {
             drives = by_drive.scores(&by_platform.best_words(&platforms));
         }
-        let is_known = |at: &usize| {
-            let word = words[*at].as_str();
-            by_drive.matches_any(*at) || by_platform.matches_any(*at) || ports::is_word(word)
-        };
-        let unknown: Vec<String> =
-            (0..words.len()).filter(|at| !is_known(at)).map(|at| words[at].clone()).collect();
+        let unknown = unknown_words(&words, &[&by_drive, &by_platform]);
         if !unknown.is_empty() {
             return SearchResult { unknown, ..SearchResult::default() };
         }
@@ -334,6 +329,14 @@ impl LibraryIndex {
         };
         Some(format!("{what}; nearest: {} in {}", drive.name, platform.name))
     }
+}
+
+/// Returns the words that match no name and describe no port.
+fn unknown_words(words: &[String], names: &[&MatchWeights]) -> Vec<String> {
+    let is_known =
+        |at: usize, word: &str| names.iter().any(|all| all.matches_any(at)) || ports::is_word(word);
+    let unknown = words.iter().enumerate().filter(|(at, word)| !is_known(*at, word));
+    unknown.map(|(_, word)| word.clone()).collect()
 }
 
 /// Returns the text without its part numbers, and the drives that these name.

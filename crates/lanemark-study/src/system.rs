@@ -248,8 +248,9 @@ impl System {
                 context,
             );
             attached.push(one.map_err(|error| {
-                let known = platform.ports.iter().map(|known| known.name.as_str());
-                error.with_roomier(&roomier_platforms(library, parts, port, known))
+                let known: Vec<&str> =
+                    platform.ports.iter().map(|known| known.name.as_str()).collect();
+                error.with_roomier(&roomier_platforms(library, parts, port, &known))
             })?);
         }
         overrides.check_used(&ledger)?;

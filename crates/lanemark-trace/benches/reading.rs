@@ -72,6 +72,33 @@ fn trace(format: Format, lines: u64) -> String {
                 writeln!(text, "{}.{:03} 0 {sector} 8 {}", us / 1_000, us % 1_000, u8::from(read))
             }
             Format::Csv => writeln!(text, "{us}.5,{word},{offset},4096"),
+            Format::Alibaba => writeln!(text, "0,{},{offset},4096,{us}", &word[..1]),
+            Format::Spc => writeln!(
+                text,
+                "0,{sector},4096,{},{}.{:06}",
+                &word[..1],
+                us / 1_000_000,
+                us % 1_000_000
+            ),
+            Format::Fiu => writeln!(text, "{} 1 fio {sector} 8 {} 6 0 0", us * 1_000, &word[..1]),
+            Format::Biosnoop => {
+                let letter = &word[..1];
+                writeln!(
+                    text,
+                    "{}.{:06} fio 1 sda {letter} {sector} 4096 0.1",
+                    us / 1_000_000,
+                    us % 1_000_000
+                )
+            }
+            Format::Ftrace | Format::Columns(_) => {
+                let letter = &word[..1];
+                let seconds = us / 1_000_000;
+                let part = us % 1_000_000;
+                writeln!(
+                    text,
+                    "fio-1 [000] {seconds}.{part:06}: block_rq_issue: 8,0 {letter} 4096 () {sector} + 8 [fio]"
+                )
+            }
         };
     }
     text

@@ -36,8 +36,8 @@ const LISTED_MAX: usize = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
-    /// The time; the number is the picoseconds in its unit.
-    Time(u64),
+    /// The time in a unit.
+    Time(TimeUnit),
     Operation,
     IsRead,
     IsWrite,
@@ -50,6 +50,28 @@ pub(crate) enum Column {
     Device,
     Thread,
     Other,
+}
+
+/// The unit of a column of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimeUnit {
+    Picosecond,
+    Nanosecond,
+    Microsecond,
+    Millisecond,
+    Second,
+}
+
+impl TimeUnit {
+    fn picoseconds(self) -> u64 {
+        match self {
+            Self::Picosecond => 1,
+            Self::Nanosecond => 1_000,
+            Self::Microsecond => 1_000_000,
+            Self::Millisecond => 1_000_000_000,
+            Self::Second => SECOND,
+        }
+    }
 }
 
 /// The purpose of a column, of which a line has at most one.
@@ -198,7 +220,9 @@ impl ColumnsParser {
         let mut length = None;
         for column in &self.columns {
             match column {
-                Column::Time(unit) => request.time = Some(cells.next("time")?.decimal(*unit)?),
+                Column::Time(unit) => {
+                    request.time = Some(cells.next("time")?.decimal(unit.picoseconds())?);
+                }
                 Column::Operation => request.operation = operation(cells.next("operation")?)?,
                 Column::IsRead => {
                     request.operation = flag(cells.next("is_read")?, Operation::Read)?;
@@ -319,11 +343,11 @@ fn column(field: Field<'_>) -> Result<Column, FieldError> {
 /// Returns the column with a name in lower case.
 fn named(name: &[u8]) -> Column {
     match name {
-        b"time_ps" => Column::Time(1),
-        b"time_ns" => Column::Time(1_000),
-        b"time_us" => Column::Time(1_000_000),
-        b"time_ms" => Column::Time(1_000_000_000),
-        b"time_s" => Column::Time(SECOND),
+        b"time_ps" => Column::Time(TimeUnit::Picosecond),
+        b"time_ns" => Column::Time(TimeUnit::Nanosecond),
+        b"time_us" => Column::Time(TimeUnit::Microsecond),
+        b"time_ms" => Column::Time(TimeUnit::Millisecond),
+        b"time_s" => Column::Time(TimeUnit::Second),
         b"operation" | b"op" => Column::Operation,
         b"is_read" => Column::IsRead,
         b"is_write" => Column::IsWrite,

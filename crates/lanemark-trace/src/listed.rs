@@ -7,7 +7,7 @@
 //! | `fiu` | time in ns, process, name, sector, sectors, R or W, major, minor, MD5 | SNIA IOTTA, trace set 390 |
 //! | `biosnoop` | time in s, name, process, disk, R or W, sector, bytes, latency | bcc's `biosnoop` |
 
-use crate::columns::{Column, ColumnList, SECOND};
+use crate::columns::{Column, ColumnList, TimeUnit};
 use crate::field::{Field, Fields};
 
 use Column::{Device, Length, Offset, Operation, Other, Sector, Sectors, Time};
@@ -17,22 +17,25 @@ const BIOSNOOP: &[u8] = b"TIME(s)";
 
 /// Returns the columns of the traces of Alibaba's cloud.
 pub(crate) fn alibaba() -> ColumnList {
-    ColumnList::of(&[Device, Operation, Offset, Length, Time(1_000_000)], false)
+    ColumnList::of(&[Device, Operation, Offset, Length, Time(TimeUnit::Microsecond)], false)
 }
 
 /// Returns the columns of traces in the format of the Storage Performance Council.
 pub(crate) fn spc() -> ColumnList {
-    ColumnList::of(&[Device, Sector, Length, Operation, Time(SECOND)], true)
+    ColumnList::of(&[Device, Sector, Length, Operation, Time(TimeUnit::Second)], true)
 }
 
 /// Returns the columns of the traces of FIU.
 pub(crate) fn fiu() -> ColumnList {
-    ColumnList::of(&[Time(1_000), Other, Other, Sector, Sectors, Operation, Device], true)
+    ColumnList::of(
+        &[Time(TimeUnit::Nanosecond), Other, Other, Sector, Sectors, Operation, Device],
+        true,
+    )
 }
 
 /// Returns the columns of biosnoop, whose latencies follow.
 pub(crate) fn biosnoop() -> ColumnList {
-    ColumnList::of(&[Time(SECOND), Other, Other, Device, Operation, Sector, Length], true)
+    ColumnList::of(&[Time(TimeUnit::Second), Other, Other, Device, Operation, Sector, Length], true)
 }
 
 /// Returns whether the cells of a line are a line of Alibaba's traces.

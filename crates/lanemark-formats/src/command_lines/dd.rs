@@ -28,6 +28,9 @@ const SUFFIXES: [(&str, u64); 16] = [
     ("g", 1 << 30),
 ];
 
+/// The note about a flush at the end of the program.
+const UNFLUSHED: &str = "nothing is flushed after a test";
+
 /// Returns the job of the operands of `dd`.
 pub(super) fn job(words: &[String], file: &str) -> Result<JobDraft, FormatError> {
     let mut draft = JobDraft::default();
@@ -65,12 +68,9 @@ pub(super) fn job(words: &[String], file: &str) -> Result<JobDraft, FormatError>
                         ("oflag", "dsync") => flush = Some("fdatasync"),
                         ("oflag", "sync") => flush = Some("fsync"),
                         ("iflag", "fullblock") | ("conv", "notrunc" | "noerror") => {}
-                        ("conv", "fsync" | "fdatasync") => draft.note(
-                            file,
-                            word,
-                            SupportLevel::Nearly,
-                            "nothing is flushed after a test",
-                        ),
+                        ("conv", "fsync" | "fdatasync") => {
+                            draft.note(file, word, SupportLevel::Nearly, UNFLUSHED);
+                        }
                         _ => return Err(unsupported(file, word, "has no equivalent")),
                     }
                 }
@@ -78,16 +78,7 @@ pub(super) fn job(words: &[String], file: &str) -> Result<JobDraft, FormatError>
             _ => return Err(unsupported(file, word, "has no equivalent")),
         }
     }
-    let source = ["/dev/zero", "/dev/urandom", "/dev/random"];
-    let (rw, path) = match (input, output) {
-        (Some(input), Some(output)) if source.contains(&input) => ("write", output),
-        (Some(input), None | Some("/dev/null")) => ("read", input),
-        _ => {
-            let message = "dd copies between two files, which are two targets";
-            return Err(FormatError::file(file, message)
-                .hint("use if=/dev/zero for writes or of=/dev/null for reads; the workload copy-10gb copies"));
-        }
-    };
+    let (rw, path) = target(input, output, file)?;
     let size = count.and_then(|count| count.checked_mul(block)).filter(|size| *size > 0);
     let size = size.ok_or_else(|| {
         FormatError::file(file, "dd without `count=` continues to the end of the device")
@@ -107,6 +98,24 @@ pub(super) fn job(words: &[String], file: &str) -> Result<JobDraft, FormatError>
         draft.set("zero_buffers", "1");
     }
     Ok(draft)
+}
+
+/// Returns the direction and the target, which is the operand that is not a source or sink of the system.
+fn target<'w>(
+    input: Option<&'w str>,
+    output: Option<&'w str>,
+    file: &str,
+) -> Result<(&'static str, &'w str), FormatError> {
+    let sources = ["/dev/zero", "/dev/urandom", "/dev/random"];
+    match (input, output) {
+        (Some(input), Some(output)) if sources.contains(&input) => Ok(("write", output)),
+        (Some(input), None | Some("/dev/null")) => Ok(("read", input)),
+        _ => {
+            let message = "dd copies between two files, which are two targets";
+            let hint = "use if=/dev/zero for writes or of=/dev/null for reads; the workload copy-10gb copies";
+            Err(FormatError::file(file, message).hint(hint))
+        }
+    }
 }
 
 fn number(text: &str) -> Option<u64> {

@@ -236,7 +236,7 @@ impl CommandSettings {
         let words: Vec<&str> =
             line.split_whitespace().take(WORDS_MAX).map(|word| word.trim_matches('"')).collect();
         let is_program = |word: &&str| *word == "elbencho" || word.ends_with("/elbencho");
-        let start = words.iter().position(|word| is_program(word))?;
+        let start = words.iter().position(is_program)?;
         let mut settings = Self::default();
         let mut rest = words[start + 1..].iter();
         let mut any = false;
@@ -264,7 +264,7 @@ impl CommandSettings {
 fn block(text: &str) -> Option<Bytes> {
     let plain = text.parse::<f64>().ok().filter(|bytes| bytes.is_finite());
     let bytes = plain.or_else(|| Some(size(text, false)?.0))?;
-    (512.0..=67_108_864.0).contains(&bytes).then(|| Bytes(bytes as u64))
+    (512.0..=67_108_864.0).contains(&bytes).then_some(Bytes(bytes as u64))
 }
 
 /// Returns the seconds in a time such as `2m5.755s`, `82ms` or `1h0m3s`.

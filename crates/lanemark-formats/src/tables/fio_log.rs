@@ -106,8 +106,10 @@ impl LogLine {
     fn read(line: &str) -> Option<Self> {
         let mut fields = line.split(',').map(str::trim);
         let mut number = || fields.next()?.parse::<u64>().ok();
-        let (milliseconds, value) = (number()?, number()?);
-        let (direction, block) = (number()?, number()?);
+        let milliseconds = number()?;
+        let value = number()?;
+        let direction = number()?;
+        let block = number()?;
         // The offset, the priority and the time of issue follow in later versions.
         let fits = direction <= 2 && milliseconds <= 17_280_000_000 && block <= 1 << 40;
         (fits && fields.count() <= 4).then_some(Self {
@@ -136,7 +138,8 @@ fn sample(lines: &[LogLine], kind: LogKind) -> Result<Sample, String> {
     let series = series(&sides, elapsed);
     let mut results = results.into_iter();
     let mut next = || results.next().flatten();
-    let (reads, writes) = (next(), next());
+    let reads = next();
+    let writes = next();
     Ok(Sample { elapsed, reads, writes, trims: next(), series, ..Sample::empty() })
 }
 
@@ -231,11 +234,14 @@ fn series(sides: &[Vec<Amount>], elapsed: Duration) -> Option<Series> {
             }
         }
         for (at, point) in points.iter_mut().enumerate() {
-            let (bytes, requests) = (Bytes(bytes[at].round() as u64), requests[at].round() as u64);
+            let bytes = Bytes(bytes[at].round() as u64);
+            let requests = requests[at].round() as u64;
             if side == 0 {
-                (point.read_bytes, point.reads) = (bytes, requests);
+                point.read_bytes = bytes;
+                point.reads = requests;
             } else {
-                (point.written_bytes, point.writes) = (bytes, requests);
+                point.written_bytes = bytes;
+                point.writes = requests;
             }
         }
     }

@@ -20,6 +20,9 @@ enum Section {
     Latency,
 }
 
+/// The name of sequential tests.
+const SEQUENTIAL: &str = "SEQ";
+
 /// Returns whether the text contains a summary of kbench.
 pub(super) fn is_ours(text: &str) -> bool {
     [
@@ -44,14 +47,8 @@ pub(super) fn read(text: &str, file: &str) -> Result<Vec<ReportedRun>, FormatErr
         .unwrap_or_else(|| vec!["kbench".to_owned()]);
     let span = value_of("SIZE").and_then(|text| Some(size(text, false)?.0));
     let span = span.filter(|bytes| (1e6..1e15).contains(bytes)).map(|bytes| Bytes(bytes as u64));
-    let mut runs: Vec<ReportedRun> = Vec::new();
-    for name in names.iter().take(2) {
-        let mut run = ReportedRun::new(file, "kbench");
-        run.path = Some(name.clone());
-        run.note("its request sizes come from the documentation of kbench");
-        run.warnings.push(Warning::RatesOnly { program: "kbench".to_owned(), time: RATES_FOR });
-        runs.push(run);
-    }
+    let mut runs: Vec<ReportedRun> =
+        names.iter().take(2).map(|name| run_of_volume(file, name)).collect();
     let mut section = None;
     let mut latencies: Vec<Vec<String>> = vec![Vec::new(); runs.len()];
     for (index, line) in text.lines().enumerate() {
@@ -64,9 +61,9 @@ pub(super) fn read(text: &str, file: &str) -> Result<Vec<ReportedRun>, FormatErr
             _ => section,
         };
         let Some((section, (kind, values))) = section.zip(line.split_once(':')) else { continue };
-        let (pattern, label) = match kind.trim() {
-            "Random" => (Pattern::Uniform, "RND"),
-            "Sequential" => (Pattern::Sequential, "SEQ"),
+        let label = match kind.trim() {
+            "Random" => "RND",
+            "Sequential" => SEQUENTIAL,
             _ => continue,
         };
         let values = values.split(':').next().unwrap_or_default();
@@ -82,21 +79,35 @@ pub(super) fn read(text: &str, file: &str) -> Result<Vec<ReportedRun>, FormatErr
                     latencies.push(format!("{label} {word} {:.1} µs", figure / 1e3));
                     continue;
                 }
-                let test = test(section, figure, reads, (&pattern, label)).map_err(wrong)?;
+                let test = test(section, figure, reads, label).map_err(wrong)?;
                 run.add(ReportedTest { span, ..test })?;
             }
         }
     }
     for (run, latencies) in runs.iter_mut().zip(&latencies) {
-        if !latencies.is_empty() {
-            let note = format!(
-                "mean latencies of separate runs, whose rates are not stated: {}",
-                latencies.join(", ")
-            );
-            run.warnings.push(Warning::Imported { note });
-        }
+        note_latencies(run, latencies);
     }
     Ok(runs)
+}
+
+/// Creates the run of a volume without tests.
+fn run_of_volume(file: &str, name: &str) -> ReportedRun {
+    let mut run = ReportedRun::new(file, "kbench");
+    run.path = Some(name.to_owned());
+    run.note("its request sizes come from the documentation of kbench");
+    run.warnings.push(Warning::RatesOnly { program: "kbench".to_owned(), time: RATES_FOR });
+    run
+}
+
+/// Adds a warning with the mean latencies, which belong to no test with a rate.
+fn note_latencies(run: &mut ReportedRun, latencies: &[String]) {
+    if !latencies.is_empty() {
+        let note = format!(
+            "mean latencies of separate runs, whose rates are not stated: {}",
+            latencies.join(", ")
+        );
+        run.warnings.push(Warning::Imported { note });
+    }
 }
 
 /// Returns the two figures in `28,832 / 5,730`, whose thousands have commas.
@@ -111,12 +122,7 @@ fn pair_of(text: &str) -> Option<(f64, f64)> {
     Some((figure(first)?, figure(second)?))
 }
 
-fn test(
-    section: Section,
-    figure: f64,
-    reads: bool,
-    (pattern, label): (&Pattern, &str),
-) -> Result<ReportedTest, String> {
+fn test(section: Section, figure: f64, reads: bool, label: &str) -> Result<ReportedTest, String> {
     let block: f64 = if section == Section::Bandwidth { 131_072.0 } else { 4096.0 };
     let bytes_per_second = match section {
         Section::Bandwidth => figure * 1024.0,
@@ -126,15 +132,15 @@ fn test(
     let bytes = bytes_per_second * seconds;
     let side = direction(bytes, bytes / block, |count| of_mean(count, None, None, None))?;
     let mut sample = Sample { elapsed: RATES_FOR, ..Sample::empty() };
-    let (size, word) =
-        (if block > 4096.0 { "128K" } else { "4K" }, if reads { "read" } else { "write" });
+    let size = if block > 4096.0 { "128K" } else { "4K" };
+    let word = if reads { "read" } else { "write" };
     if reads {
         sample.reads = side;
     } else {
         sample.writes = side;
     }
     Ok(ReportedTest {
-        pattern: Some(pattern.clone()),
+        pattern: Some(if label == SEQUENTIAL { Pattern::Sequential } else { Pattern::Uniform }),
         block: Some(Bytes(block as u64)),
         read_share: Some(if reads { Ratio::ONE } else { Ratio::ZERO }),
         ..ReportedTest::new(format!("{label}{size} {word}"), sample)

@@ -151,7 +151,7 @@ impl CommandSettings {
         let is_program = |word: &&str| {
             ["spdk_nvme_perf", "perf"].contains(&word.rsplit('/').next().unwrap_or_default())
         };
-        let start = words.iter().position(|word| is_program(word))?;
+        let start = words.iter().position(is_program)?;
         let mut settings = Self::default();
         let mut rest = words[start + 1..].iter();
         while let Some(word) = rest.next() {
@@ -162,7 +162,7 @@ impl CommandSettings {
             let mut next = || value.take().or_else(|| rest.next().copied()).unwrap_or_default();
             match name {
                 "-q" | "--io-depth" => {
-                    settings.depth = whole_number(next()).filter(|depth| *depth > 0)
+                    settings.depth = whole_number(next()).filter(|depth| *depth > 0);
                 }
                 "-o" | "--io-size" => {
                     let bytes =
@@ -171,7 +171,7 @@ impl CommandSettings {
                 }
                 "-w" | "--io-pattern" => settings.kind = Some(next().to_owned()),
                 "-M" | "--rwmixread" => {
-                    settings.read_percent = number(next()).map(|(percent, _)| percent)
+                    settings.read_percent = number(next()).map(|(percent, _)| percent);
                 }
                 "-t" | "--time" => settings.seconds = number(next()).map(|(seconds, _)| seconds),
                 _ => {}

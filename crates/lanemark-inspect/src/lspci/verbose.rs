@@ -425,6 +425,7 @@ mod tests {
             payload_capable: Some(2),
             payload: Some(1),
             read_request: Some(5),
+            lacks_class: false,
             denied: true,
         };
         let debug_text = |function: &LspciFunction| format!("{function:?}");
