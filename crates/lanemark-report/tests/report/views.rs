@@ -251,6 +251,15 @@ fn every_warning_is_shown_with_its_advice_in_every_view() {
 }
 
 #[test]
+fn every_warning_about_a_test_returns_its_name() {
+    for warning in one_of_each_warning() {
+        let saved = serde_json::to_value(&warning).unwrap();
+        let test = saved.get("test").and_then(serde_json::Value::as_str);
+        assert_eq!(warning.test(), test, "{saved}");
+    }
+}
+
+#[test]
 fn a_run_that_has_not_ended_says_so() {
     let printed = run_table(&fixture::empty(), &PLAIN);
     assert!(printed.contains("No test has ended."), "{printed}");
