@@ -6,6 +6,7 @@ mod compare;
 mod completions;
 mod drive;
 mod fio_command;
+mod gate;
 mod host;
 mod inspect;
 mod library;
@@ -26,7 +27,7 @@ mod ui;
 mod verify;
 
 pub(crate) use bench::BenchArgs;
-pub(crate) use compare::CompareArgs;
+pub(crate) use compare::{CompareArgs, RateTarget};
 pub(crate) use completions::{CompletionsArgs, CompletionsCommand};
 pub(crate) use drive::{DriveArgs, Media, Protocol, RatingArgs};
 pub(crate) use fio_command::FioCommandArgs;

@@ -1,4 +1,7 @@
-//! `lanemark compare`: two results test by test, two systems under the same work, or a measurement and its prediction.
+//! `lanemark compare`: two results test by test, two systems under the same work, a measurement and its prediction, or
+//! systems in the order of their rates.
+
+mod ranked;
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::whatif::{WhatIfQuestion, is_result};
@@ -10,11 +13,17 @@ use lanemark_study::Library;
 use crate::args::CompareArgs;
 use crate::failure::{CommandOutcome, Failure};
 use crate::formats::with;
+use crate::messages::tell;
 use crate::progress::LabProgressLine;
 use crate::{library, output, provenance, stop};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<CommandOutcome, Failure> {
     let mut library = library::open(&args.run.library)?;
+    if args.systems.len() > 2 || !args.drives.is_empty() {
+        args.host.add_to(&mut library)?;
+        return ranked::run(args, &library);
+    }
+    refuse_ranking_options(args)?;
     let [from, to] =
         [args.systems.first(), args.systems.get(1)].map(|name| name.map(String::as_str));
     let from = from.unwrap_or_default();
@@ -47,6 +56,16 @@ pub(crate) fn run(args: &CompareArgs) -> Result<CommandOutcome, Failure> {
     }
 }
 
+/// Rejects options of a ranking for up to two systems.
+fn refuse_ranking_options(args: &CompareArgs) -> Result<(), Failure> {
+    let options = [("--prices", args.prices.is_some()), ("--at-least", args.at_least.is_some())];
+    match options.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::input(format!("{option} applies to a ranking"))
+            .hint("name three systems or more, or add --drives WORDS@PLATFORM")),
+    }
+}
+
 /// Rejects options of simulations for two results.
 fn refuse_simulation_options(args: &CompareArgs) -> Result<(), Failure> {
     let options = [
@@ -71,9 +90,11 @@ fn show_results(
     a: (&str, &RunResult),
     b: (&str, &RunResult),
 ) -> Result<CommandOutcome, Failure> {
+    let compared = compare_runs(a, b);
+    let reason = args.fail_if.and_then(|gate| gate.check_runs(&compared));
     if args.json {
-        output::print_json(&compare_runs(a, b))?;
-        return Ok(CommandOutcome::Done);
+        output::print_json(&compared)?;
+        return Ok(gated(reason));
     }
     let style = output::style();
     let text = match database_compare_text(a.1, b.1, &style) {
@@ -81,7 +102,18 @@ fn show_results(
         None => compare_table(a, b, args.detail, &style),
     };
     output::print(&text)?;
-    Ok(CommandOutcome::Done)
+    Ok(gated(reason))
+}
+
+/// Reports the reason for which `--fail-if` fails the command, if there is one.
+fn gated(reason: Option<String>) -> CommandOutcome {
+    match reason {
+        Some(reason) => {
+            tell!("failed: {reason}");
+            CommandOutcome::Damaged
+        }
+        None => CommandOutcome::Done,
+    }
 }
 
 fn lab(args: &CompareArgs) -> Lab {
@@ -164,6 +196,7 @@ fn what_if(
     });
     drop(line);
     let Some(whatif) = outcome? else { return Ok(CommandOutcome::Interrupted) };
+    let reason = args.fail_if.and_then(|gate| gate.check_systems(&whatif));
     if args.json {
         output::print_json(&whatif)?;
     } else {
@@ -174,5 +207,5 @@ fn what_if(
         }
         output::print(&text)?;
     }
-    Ok(CommandOutcome::Done)
+    Ok(gated(reason))
 }

@@ -13,7 +13,7 @@ use lanemark_schema::workload::{Test, Workload};
 use lanemark_sim::spec::{AttachmentSpec, MediaSpec};
 use lanemark_study::path::is_random;
 use lanemark_study::{System, UncertainValue};
-pub use question::{WhatIfQuestion, is_result};
+pub use question::{WhatIfQuestion, complete_name, is_result};
 
 use crate::error::LabError;
 use crate::event::EventObserver;

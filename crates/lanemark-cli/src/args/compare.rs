@@ -1,10 +1,13 @@
 //! The arguments of `lanemark compare`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args as ClapArgs;
+use lanemark_schema::units::BytesPerSecond;
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
 
+use super::gate::LossGate;
 use super::systems::with_systems;
 use super::{HostOption, MemoryArgs, SeedArgs};
 
@@ -17,15 +20,26 @@ The second system takes each part that it does not name from the first:
   DRIVE@:PORT                      another drive in another port
 
 Examples:
-  lanemark compare before.json after.json
+  lanemark compare before.json after.json --fail-if 'slower by 5%'
   lanemark compare samsung-850-pro-1tb@workstation-z170:sata samsung-950-pro-512gb@workstation-z170:m2
   lanemark compare samsung-980-pro-1tb@workstation-x570:m2 :m2-2
+  lanemark compare --drives 'nvme 1tb 2020'@workstation-x570:m2 --workload quick
   lanemark compare measured.json --model ./my-drive.toml@workstation-x570:m2 :m2-2"))]
 pub(crate) struct CompareArgs {
     /// Systems or results; a result is a saved one or another program's, and FILE#SYSTEM selects one system of a study.
-    /// One system is compared with itself after the changes of --queue-depth and --set
-    #[arg(required = true, num_args = 1..=2, value_name = "SYSTEM|RESULT")]
+    /// One system is compared with itself after the changes of --queue-depth and --set; three or more are ranked
+    #[arg(required_unless_present = "drives", num_args = 1.., value_name = "SYSTEM|RESULT")]
     pub(crate) systems: Vec<String>,
+    /// Rank each drive of the library whose name, kind, capacity and year match all words, in each port of the platform
+    /// that it fits (repeatable)
+    #[arg(long, help_heading = "Ranking", value_name = "WORDS@PLATFORM[:PORT]")]
+    pub(crate) drives: Vec<String>,
+    /// Prices of drives in a ranking, as CSV with the columns drive,price
+    #[arg(long, help_heading = "Ranking", value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
+    /// Rate that a system must reach in a ranking of one test, such as 50000iops or "2 GB/s"
+    #[arg(long, help_heading = "Ranking", value_name = "RATE")]
+    pub(crate) at_least: Option<RateTarget>,
     /// Model of the system that a measured result describes, DRIVE@PLATFORM:PORT; without it, the measurement is
     /// compared with the prediction for the other system
     #[arg(long, value_name = "SYSTEM", help_heading = "Model")]
@@ -51,6 +65,9 @@ pub(crate) struct CompareArgs {
     /// to the width of the intervals
     #[arg(long, help_heading = "Analysis")]
     pub(crate) explain: bool,
+    /// Exit with 1 if the interval of a test excludes a loss of throughput below this share, such as 'slower by 5%'
+    #[arg(long, help_heading = "Analysis", value_name = "LOSS")]
+    pub(crate) fail_if: Option<LossGate>,
     /// Of two results, also compare latency percentiles, and describe both targets
     #[arg(long, help_heading = "Output")]
     pub(crate) detail: bool,
@@ -64,4 +81,32 @@ pub(crate) struct CompareArgs {
     pub(crate) memory: MemoryArgs,
     #[command(flatten)]
     pub(crate) run: SeedArgs,
+}
+
+/// A rate that a system must reach.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum RateTarget {
+    /// Requests a second.
+    Iops(f64),
+    /// Throughput.
+    Rate(BytesPerSecond),
+}
+
+impl FromStr for RateTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let lower = text.to_lowercase();
+        match lower.strip_suffix("iops") {
+            Some(number) => {
+                let number: Option<f64> = number.trim().parse().ok();
+                let number = number.filter(|number| number.is_finite() && *number > 0.0);
+                number.map(Self::Iops).ok_or("expected a number above 0 before iops".to_owned())
+            }
+            None => text.parse().map(Self::Rate).map_err(|_| {
+                "expected requests a second such as 50000iops, or a rate such as \"2 GB/s\""
+                    .to_owned()
+            }),
+        }
+    }
 }

@@ -288,14 +288,37 @@ impl<'a> SystemParts<'a> {
     }
 }
 
+/// Returns the name of the system `to`, which takes each part that it does not name from the system `first`: `:port`,
+/// `@platform:port`, `drive` or `drive@:port`.
+///
+/// # Errors
+/// Returns an error if `first` is not the name of a system, or if the platform lacks a port.
+pub fn complete_name(first: &str, to: &str) -> Result<String, LabError> {
+    let SystemParts { volume, drive, platform, port } = SystemParts::split(first)?;
+    Ok(match (to.strip_prefix(':'), to.strip_prefix('@')) {
+        (Some(port), _) => format!("{volume}{drive}@{platform}:{port}"),
+        (None, Some(place)) if place.contains(':') => format!("{volume}{drive}@{place}"),
+        (None, Some(platform)) => {
+            return Err(LabError::input(format!("@{platform}: the port is missing")).hint(
+                format!("write @{platform}:PORT; `lanemark inspect {platform}` lists the ports"),
+            ));
+        }
+        (None, None) => match to.split_once('@') {
+            None => format!("{volume}{to}@{platform}:{port}"),
+            Some((drive, rest)) if rest.starts_with(':') => {
+                format!("{volume}{drive}@{platform}{rest}")
+            }
+            Some(_) => to.to_owned(),
+        },
+    })
+}
+
 /// Returns the name of the other system, and the values that are set.
 fn other_system(
     args: &WhatIfQuestion<'_>,
     present: &str,
 ) -> Result<(String, Vec<(ParameterOverride, Location)>), LabError> {
     let set = settings(args.set)?;
-    let now = SystemParts::split(present)?;
-    let SystemParts { volume, drive, platform, port } = now;
     let name = match args.to {
         None if set.is_empty() && args.queue_depth.is_none() => {
             return Err(LabError::input("there is no other system to compare with").hint(
@@ -303,24 +326,7 @@ fn other_system(
             ));
         }
         None => present.to_owned(),
-        Some(to) => match (to.strip_prefix(':'), to.strip_prefix('@')) {
-            (Some(port), _) => format!("{volume}{drive}@{platform}:{port}"),
-            (None, Some(place)) if place.contains(':') => format!("{volume}{drive}@{place}"),
-            (None, Some(platform)) => {
-                return Err(LabError::input(format!("@{platform}: the port is missing")).hint(
-                    format!(
-                        "write @{platform}:PORT; `lanemark inspect {platform}` lists the ports"
-                    ),
-                ));
-            }
-            (None, None) => match to.split_once('@') {
-                None => format!("{volume}{to}@{platform}:{port}"),
-                Some((drive, rest)) if rest.starts_with(':') => {
-                    format!("{volume}{drive}@{platform}{rest}")
-                }
-                Some(_) => to.to_owned(),
-            },
-        },
+        Some(to) => complete_name(present, to)?,
     };
     Ok((name, set))
 }

@@ -1,0 +1,186 @@
+//! Any number of systems in the order of their rates.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use lanemark_lab::interval::DrawnSystem;
+use lanemark_lab::{Ranking, assemble, input, opened};
+use lanemark_report::{RankedRow, ranking_answer, ranking_text};
+use lanemark_schema::units::BytesPerSecond;
+use lanemark_study::Library;
+use lanemark_study::catalogue;
+use lanemark_study::library::LibraryKind;
+use lanemark_study::search::EntrySearch;
+use lanemark_study::system::SystemName;
+use serde_json::json;
+
+use super::lab;
+use crate::args::{CompareArgs, RateTarget};
+use crate::failure::{CommandOutcome, Failure};
+use crate::library::PlatformEntry;
+use crate::output;
+use crate::progress::LabProgressLine;
+
+/// Maximum number of ranked systems.
+const SYSTEMS_MAX: usize = 512;
+/// Maximum length of a file with prices.
+const PRICES_MAX: u64 = 1 << 20;
+/// The default tests of a ranking.
+const USUAL: &str = "quick";
+
+/// Ranks the named systems and the drives that `--drives` selects.
+pub(super) fn run(args: &CompareArgs, library: &Library) -> Result<CommandOutcome, Failure> {
+    let names = systems(args, library)?;
+    let mut opened =
+        opened::open(library, args.workload.as_deref().unwrap_or(USUAL), args.run.scale.size)?;
+    opened.simulate();
+    let workload = lanemark_lab::scale::scaled_workload(opened.workload, &args.run.scale.scale())?;
+    if args.at_least.is_some() && workload.tests.len() != 1 {
+        return Err(Failure::input("--at-least requires a workload with one test")
+            .hint("add --workload WORKLOAD:TEST"));
+    }
+    let prices = args.prices.as_deref().map(|file| read_prices(library, file)).transpose()?;
+    let subjects: Vec<DrawnSystem<'_>> = names
+        .iter()
+        .map(|name| DrawnSystem { library, name, settings: &[], ranges: &[] })
+        .collect();
+    let mut line = LabProgressLine::new(subjects.len() * workload.tests.len());
+    let ranking =
+        lab(args).rank(&subjects, &workload, args.run.seed, &mut |event| line.draw(&event))?;
+    drop(line);
+    let Some(ranking) = ranking else { return Ok(CommandOutcome::Interrupted) };
+    let rows = rows(&ranking, prices.as_ref(), args.at_least);
+    if args.json {
+        output::print_json(&json!({
+            "answer": ranking_answer(&rows), "tests": ranking.tests, "systems": rows,
+        }))?;
+    } else {
+        output::print(&ranking_text(&rows, &ranking.tests, &output::style()))?;
+    }
+    Ok(CommandOutcome::Done)
+}
+
+/// Returns the named systems, each part that they do not name from the first, and the drives of `--drives`.
+fn systems(args: &CompareArgs, library: &Library) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    for name in &args.systems {
+        let whole = match names.first() {
+            None => name.clone(),
+            Some(first) => lanemark_lab::whatif::complete_name(first, name)?,
+        };
+        names.push(args.host.of_system(&whole)?);
+    }
+    for query in &args.drives {
+        names.extend(matching(library, query)?);
+    }
+    names.dedup();
+    if names.len() > SYSTEMS_MAX {
+        return Err(Failure::input(format!(
+            "{} systems; the maximum is {SYSTEMS_MAX}",
+            names.len()
+        ))
+        .hint("name fewer drives in --drives"));
+    }
+    Ok(names)
+}
+
+/// Returns each drive of the library that matches `WORDS@PLATFORM`, in each port of the platform that it fits, or in
+/// the port of `WORDS@PLATFORM:PORT`.
+fn matching(library: &Library, query: &str) -> Result<Vec<String>, Failure> {
+    let Some((words, place)) = query.rsplit_once('@') else {
+        return Err(Failure::input(format!("--drives {query}: expected WORDS@PLATFORM"))
+            .hint("for example --drives 'nvme 1tb'@workstation-x570"));
+    };
+    let (platform, port) = place.split_once(':').map_or((place, None), |(a, b)| (a, Some(b)));
+    let ports: Vec<String> = match port {
+        Some(port) => vec![port.to_owned()],
+        None => {
+            let entry = PlatformEntry::read(library, platform, &[])?;
+            entry.shown_ports().into_iter().map(|port| port.name).collect()
+        }
+    };
+    let mut search = EntrySearch::new(library, words);
+    let mut names = Vec::new();
+    for id in library.names(LibraryKind::Drive) {
+        let entry = catalogue::drive(library, &id)?;
+        if search.matches(&id, &entry.name, Some(&entry)) {
+            let systems = ports.iter().map(|port| format!("{id}@{platform}:{port}"));
+            names.extend(systems.filter(|name| assemble(library, name, &[]).is_ok()));
+        }
+    }
+    if names.is_empty() {
+        let failure = Failure::input(format!("--drives {query}: no drive matches and fits"));
+        return Err(match search.unmatched().as_slice() {
+            [] => failure.hint(format!("`lanemark inspect {platform}` lists the ports")),
+            words => failure.hint(format!("no drive matches {}", words.join(", "))),
+        });
+    }
+    Ok(names)
+}
+
+/// Reads a CSV file with the columns drive and price.
+fn read_prices(library: &Library, file: &Path) -> Result<HashMap<String, f64>, Failure> {
+    let name = file.display();
+    let text = input::text(file, PRICES_MAX)?;
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
+    let bad = |line: usize, what: &str| {
+        Failure::input(format!("{name}:{line}: {what}"))
+            .hint("the file has the columns drive,price; a drive is named as in the library")
+    };
+    let headers = reader.headers().map_err(|error| bad(1, &error.to_string()))?;
+    if headers.iter().ne(["drive", "price"]) {
+        return Err(bad(1, "expected the columns drive,price"));
+    }
+    let drives = library.names(LibraryKind::Drive);
+    let mut prices = HashMap::new();
+    for (row, record) in reader.records().enumerate() {
+        let line = row + 2;
+        let record = record.map_err(|error| bad(line, &error.to_string()))?;
+        let drive = record.get(0).unwrap_or_default();
+        if !drives.iter().any(|known| known == drive) && !drive.ends_with(".toml") {
+            return Err(bad(line, &format!("unknown drive `{drive}`")));
+        }
+        let price: Option<f64> = record.get(1).and_then(|text| text.parse().ok());
+        let Some(price) = price.filter(|price| price.is_finite() && *price > 0.0) else {
+            return Err(bad(line, "expected a price above 0"));
+        };
+        if prices.insert(drive.to_owned(), price).is_some() {
+            return Err(bad(line, &format!("`{drive}` has two prices")));
+        }
+    }
+    Ok(prices)
+}
+
+fn rows(
+    ranking: &Ranking,
+    prices: Option<&HashMap<String, f64>>,
+    target: Option<RateTarget>,
+) -> Vec<RankedRow> {
+    ranking
+        .systems
+        .iter()
+        .map(|one| {
+            let only = match one.results.as_slice() {
+                [only] => Some(only),
+                _ => None,
+            };
+            let drive = SystemName::parse(&one.name).map(|name| name.drive).unwrap_or_default();
+            let bytes = only.map(|test| test.throughput_bytes_per_second.value);
+            RankedRow {
+                system: one.name.clone(),
+                rank: one.rank,
+                requests_per_second: one.rate,
+                bytes_per_second: bytes,
+                to_next: one.to_next,
+                first_chance: one.first_chance,
+                price: prices.and_then(|prices| prices.get(&drive).copied()),
+                reaches: target.map(|target| match target {
+                    RateTarget::Iops(iops) => one.rate >= iops,
+                    RateTarget::Rate(BytesPerSecond(rate)) => {
+                        bytes.is_some_and(|bytes| bytes >= rate as f64)
+                    }
+                }),
+            }
+        })
+        .collect()
+}
