@@ -11,11 +11,10 @@
 
 mod dd;
 mod diskspd;
+mod draft;
 mod hdparm;
 
-use lanemark_schema::text::shell_word;
-
-use crate::error::{FormatError, FormatErrors, OptionNote, SupportLevel, shown};
+use crate::error::{FormatError, FormatErrors, shown};
 use crate::fio::{self, FioCommandLine};
 
 /// A program whose command lines are read.
@@ -79,47 +78,6 @@ pub fn read(text: &str, file: &str) -> Result<FioCommandLine, FormatErrors> {
 /// The command lines that are accepted, for messages.
 pub const SUPPORTED: &str = "write -- fio --rw=randread --bs=4k, or name a workload; command lines of dd, hdparm -t and \
                              diskspd are also read";
-
-/// A job under construction.
-#[derive(Debug, Default)]
-struct JobDraft {
-    options: Vec<(&'static str, String)>,
-    notes: Vec<OptionNote>,
-}
-
-impl JobDraft {
-    fn set(&mut self, name: &'static str, value: impl Into<String>) {
-        self.options.push((name, value.into()));
-    }
-
-    /// Adds a note about a word that does not change the requests, or that is approximated.
-    fn note(&mut self, file: &str, option: &str, kept: SupportLevel, reason: &str) {
-        self.notes.push(OptionNote {
-            file: file.to_owned(),
-            line: 1,
-            option: shown(option),
-            kept,
-            reason: reason.to_owned(),
-        });
-    }
-
-    fn finish(self, name: &str) -> FioCommandLine {
-        let mut text = format!("[{name}]");
-        for (option, value) in &self.options {
-            let clean: String =
-                value.chars().filter(|letter| !matches!(letter, '\n' | '\r' | ';' | '#')).collect();
-            text += &format!("\n{option}={clean}");
-        }
-        FioCommandLine { text, notes: self.notes }
-    }
-}
-
-/// Returns the error about a word without an equivalent.
-fn unsupported(file: &str, word: &str, reason: &str) -> FormatError {
-    let message = format!("`{}`: {reason}", shell_word(&shown(word)));
-    FormatError::file(file, message)
-        .hint("remove it, or write the load as a fio command line: -- fio --rw=randread --bs=4k")
-}
 
 #[cfg(test)]
 mod tests {

@@ -33,8 +33,8 @@ pub struct OpenedWorkload {
     pub input: Option<(String, String)>,
 }
 
-/// Opens a workload: a fio or Iometer file if the name has its extension or the file its contents, the jobs of a command
-/// line, or otherwise a workload of the library.
+/// Opens a workload: a fio or Iometer file if the name has its extension or the file its contents, the jobs of a
+/// command line, or otherwise a workload of the library.
 ///
 /// # Errors
 /// Returns an error if the file or test does not exist, or if the file is invalid.

@@ -1,4 +1,4 @@
-//! What went wrong in a run: lost data, wrong data and failed requests. These are the answer before any rate.
+//! Lost data, wrong data and failed requests of a run, which are its answer before any rate.
 
 use lanemark_schema::result::{Sample, TestResult};
 use lanemark_schema::units::Bytes;
@@ -10,7 +10,7 @@ const FAILED_MIN: f64 = 0.01;
 /// Maximum number of tests that the answer names.
 const TESTS_MAX: usize = 3;
 
-/// Returns the sentences about what went wrong, or about power cuts that lost nothing; `None` if there is nothing to
+/// Returns the sentences about losses and failures, or about power cuts that lost nothing; `None` if there is nothing to
 /// report.
 pub(crate) fn sentences(subject: &str, tests: &[TestResult]) -> Option<String> {
     let mut all: Vec<String> = Vec::new();

@@ -5,24 +5,23 @@ use crate::document::Context;
 use crate::library::{Library, LibraryKind};
 use crate::origin::{Ledger, Overrides};
 use crate::platform::Platform;
-use crate::system::SystemName;
 
 /// Maximum number of platforms that a hint names.
 const NAMED_MAX: usize = 3;
 
-/// Names platforms of the library that have ports for all drives of `parts` below one link. Returns `None` if a single
+/// Names platforms of the library that have ports for `count` drives like `drive` below one link. Returns `None` if a single
 /// drive is requested, or if the platform with the ports `known` has the `port`.
 pub(crate) fn roomier_platforms(
     library: &Library,
-    parts: &SystemName,
+    drive: &str,
+    count: usize,
     port: &str,
     known: &[&str],
 ) -> Option<String> {
-    let count = parts.places().count();
     if port.split('|').all(|port| known.contains(&port)) {
         return None;
     }
-    let plug = catalogue::drive(library, &parts.drive).ok()?.plug;
+    let plug = catalogue::drive(library, drive).ok()?.plug;
     if count < 2 {
         return None;
     }

@@ -280,8 +280,8 @@ impl LibraryIndex {
         all.into_iter().map(|(_, found)| found).take(most).collect()
     }
 
-    /// Returns whether a port accepts a drive. A cloud's volumes and machines belong together, because their names begin
-    /// with the same provider.
+    /// Returns whether a port accepts a drive. A cloud's volumes and machines belong together, because their names
+    /// begin with the same provider.
     fn accepts(&self, drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> bool {
         let provider = |id: &str| id.split('-').next().unwrap_or_default().to_owned();
         let is_volume = |drive: &DriveEntry| drive.kind == DriveKind::CloudVolume;

@@ -250,7 +250,13 @@ impl System {
             attached.push(one.map_err(|error| {
                 let known: Vec<&str> =
                     platform.ports.iter().map(|known| known.name.as_str()).collect();
-                error.with_roomier(&roomier_platforms(library, parts, port, &known))
+                error.with_roomier(&roomier_platforms(
+                    library,
+                    drive,
+                    parts.places().count(),
+                    port,
+                    &known,
+                ))
             })?);
         }
         overrides.check_used(&ledger)?;

@@ -74,7 +74,7 @@ impl TimeUnit {
     }
 }
 
-/// The purpose of a column, of which a line has at most one.
+/// The purpose of a column. A line has at most one column for each purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ColumnRole {
     Time,
@@ -253,7 +253,8 @@ impl ColumnsParser {
         if let (Some(offset), Some(length)) = (offset, length)
             && request.operation != Operation::Flush
         {
-            (request.offset, request.length) = (bytes(offset)?, bytes(length)?);
+            request.offset = bytes(&offset.0, offset.1)?;
+            request.length = bytes(&length.0, length.1)?;
         }
         Ok(ParsedLine::Request(request))
     }
@@ -277,8 +278,8 @@ impl<'l> Cells<'l> {
 }
 
 /// Returns the bytes of a number of bytes or of sectors.
-fn bytes((field, in_sectors): (Field<'_>, bool)) -> Result<u64, FieldError> {
-    if in_sectors { sectors(&field) } else { field.integer() }
+fn bytes(field: &Field<'_>, in_sectors: bool) -> Result<u64, FieldError> {
+    if in_sectors { sectors(field) } else { field.integer() }
 }
 
 /// Returns `operation` for 1, and the other of read and write for 0.

@@ -15,8 +15,8 @@
 //! A sync, datasync or sync_file_range is a flush. A file is a device; devices are numbered in the order in which files
 //! are added. A file that was never added or opened is also accepted.
 //!
-//! A log without its first line, as people paste it, is recognised by its lines. Version 1 is not supported. The format does not have comments. Names with spaces are not supported, and fio cannot
-//! read them either.
+//! A log without its first line, as people paste it, is recognised by its lines. Version 1 is not supported. The format
+//! does not have comments. Names with spaces are not supported, and fio cannot read them either.
 
 use lanemark_schema::workload::Operation;
 

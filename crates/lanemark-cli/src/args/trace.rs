@@ -19,8 +19,8 @@ const QUEUE_DEPTH: u32 = 32;
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Trace")]
 pub(crate) struct TraceArgs {
-    /// Trace format: msr, blkparse, ftrace, iolog, mqsim, disksim, alibaba, spc, fiu, biosnoop or csv; or the columns in
-    /// order, such as time_s,operation,sector,sectors [default: detected from the first lines]
+    /// Trace format: msr, blkparse, ftrace, iolog, mqsim, disksim, alibaba, spc, fiu, biosnoop or csv; or the columns
+    /// in order, such as time_s,operation,sector,sectors [default: detected from the first lines]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) trace_format: Option<Format>,
     /// Replay speed relative to the recording, such as "2x" or "0.5x" [default: 1x]

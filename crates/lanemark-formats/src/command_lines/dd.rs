@@ -3,7 +3,7 @@
 //! Sizes have the suffixes of the manual: `kB` is 1000 bytes and `K` is 1024. A copy between two files has two targets
 //! and is not read.
 
-use super::{JobDraft, unsupported};
+use super::draft::{JobDraft, unsupported};
 use crate::error::{FormatError, SupportLevel, shown};
 
 /// Maximum size of a request that a test may have.
@@ -71,11 +71,11 @@ pub(super) fn job(words: &[String], file: &str) -> Result<JobDraft, FormatError>
                         ("conv", "fsync" | "fdatasync") => {
                             draft.note(file, word, SupportLevel::Nearly, UNFLUSHED);
                         }
-                        _ => return Err(unsupported(file, word, "has no equivalent")),
+                        _ => return Err(unsupported(file, word, "lacks an equivalent")),
                     }
                 }
             }
-            _ => return Err(unsupported(file, word, "has no equivalent")),
+            _ => return Err(unsupported(file, word, "lacks an equivalent")),
         }
     }
     let (rw, path) = target(input, output, file)?;

@@ -1,9 +1,9 @@
 //! `diskspd` as a workload: the requests of one target.
 //!
-//! The defaults are those of the manual: 64 KiB, two requests per thread, one thread, sequential reads, 10 s after a
+//! The manual states the defaults: 64 KiB, two requests per thread, one thread, sequential reads, 10 s after a
 //! warm-up of 5 s. Options that only change the report are ignored.
 
-use super::{JobDraft, unsupported};
+use super::draft::{JobDraft, unsupported};
 use crate::error::{FormatError, SupportLevel, shown};
 use crate::words::size;
 
@@ -28,7 +28,7 @@ pub(super) fn job(words: &[String], file: &str) -> Result<JobDraft, FormatError>
             continue;
         }
         let read = settings.read(name, value);
-        read.ok_or_else(|| unsupported(file, word, "has no equivalent, or is out of bounds"))?;
+        read.ok_or_else(|| unsupported(file, word, "lacks an equivalent, or is out of bounds"))?;
         if name == "S" && value.contains(['h', 'w']) {
             let reason = "the page cache is bypassed, but the drive's write cache stays on";
             draft.note(file, word, SupportLevel::Nearly, reason);
@@ -103,7 +103,7 @@ impl Default for Settings<'_> {
 }
 
 impl Settings<'_> {
-    /// Reads an option; `None` if it has no equivalent.
+    /// Reads an option; `None` if it lacks an equivalent.
     fn read(&mut self, name: &str, value: &str) -> Option<()> {
         let number = |most: u64| value.parse::<u64>().ok().filter(|number| *number <= most);
         match name {

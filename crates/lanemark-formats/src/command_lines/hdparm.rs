@@ -1,6 +1,6 @@
 //! `hdparm -t` as a workload: it reads 2 MiB at a time from the start of the device for three seconds.
 
-use super::{JobDraft, unsupported};
+use super::draft::{JobDraft, unsupported};
 use crate::error::{FormatError, shown};
 
 /// Returns the job of the words of `hdparm`.

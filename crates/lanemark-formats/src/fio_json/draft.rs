@@ -323,8 +323,8 @@ impl TestDraft {
         reported.test(size, supplied)
     }
 
-    /// Returns whether an option that is not printed has fio's default. Lanemark's own export has no option for a
-    /// setting that is not known.
+    /// Returns whether an option that is not printed has fio's default. Lanemark's own export lacks options for
+    /// settings that are not known.
     fn has_defaults(&self) -> bool {
         !self.silent && self.own.is_none()
     }

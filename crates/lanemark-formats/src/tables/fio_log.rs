@@ -39,7 +39,7 @@ struct LogLine {
     block: u64,
 }
 
-/// What the lines of one direction add to one instant.
+/// The bytes and requests that a line adds to its instant.
 #[derive(Clone, Copy, Debug)]
 struct Amount {
     seconds: f64,

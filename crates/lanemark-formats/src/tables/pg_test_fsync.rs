@@ -1,7 +1,7 @@
 //! The output of `pg_test_fsync`, with which PostgreSQL compares ways to write durably.
 //!
 //! A line states the operations a second and, from version 9.5, their mean time. An operation consists of one or two
-//! writes and the call that flushes them; the time of the call alone is not printed. Each line becomes a test whose
+//! writes and the call that flushes them; the time of only the call is not printed. Each line becomes a test whose
 //! request is one operation with all its bytes.
 
 use lanemark_schema::result::{Sample, Warning};

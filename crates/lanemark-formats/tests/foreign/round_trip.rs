@@ -1,4 +1,4 @@
-//! What Lanemark writes in the formats of other programs is read back unchanged.
+//! Results in the formats of other programs are read back unchanged.
 
 use super::*;
 

@@ -75,14 +75,14 @@ fn elbencho_is_read_from_the_column_of_the_last_thread() {
     let one = test(&bare, "write");
     assert_eq!((one.test.block, one.test.stated_queue_depth()), (Bytes::kibi(64), None));
     assert_eq!((one.test.pattern(), direct(&bare)), (None, None));
-    // A phase of small files has no rate of requests.
+    // A phase of small files lacks a rate of requests.
     let files = sample("elbencho.txt")
         .replace("IOPS             :       13200       13107", "Files total : 5 16");
     assert_eq!(single_sample(test(&result(&files), "write")).operations(), 16);
 }
 
 #[test]
-fn spdk_perf_has_the_direction_of_its_command_line_or_none() {
+fn spdk_perf_has_the_direction_of_its_command_line() {
     let own = result(sample("spdk-perf.txt"));
     let one = &own.tests[0];
     assert_eq!(own.tests.len(), 1, "the sum repeats the only device");

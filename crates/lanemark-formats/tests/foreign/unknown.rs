@@ -93,7 +93,7 @@ fn sizes_with_cut_decimals_do_not_change_the_rate() {
 }
 
 #[test]
-fn the_size_of_a_diskspd_file_stands_in_its_rows() {
+fn the_size_of_a_diskspd_file_is_in_its_rows() {
     let text = sample("diskspd.txt").replace("-c1G ", "");
     assert_eq!(test(&result(&text), "RND8K Q8T4 R75W25").test.span, Bytes::mebi(1024));
     let two = text.replacen(

@@ -120,8 +120,8 @@ fn heads(text: &str) -> impl Iterator<Item = FunctionHeading<'_>> {
     })
 }
 
-/// Returns the class at the start of `text`, and the offset of the name that follows the class. The class is empty if the
-/// description of the function follows its address directly.
+/// Returns the class at the start of `text`, and the offset of the name that follows the class. The class is empty if
+/// the description of the function follows its address directly.
 fn class_before_name(text: &str) -> Option<(&str, usize)> {
     let window = truncated(text, CLASS_MAX);
     if KEYS.iter().any(|key| window.trim_start().starts_with(key)) {

@@ -393,8 +393,7 @@ impl Sample {
         }
     }
 
-    /// Returns the data transferred in both directions, from the device's counters if the requests were not counted
-    /// otherwise.
+    /// Returns the data that was transferred, from the device's counters if the requests were not counted otherwise.
     pub fn bytes(&self) -> Bytes {
         if let Some(device) = self.counted_device() {
             return Bytes(device.read_bytes.get().saturating_add(device.written_bytes.get()));
@@ -413,8 +412,7 @@ impl Sample {
         longest.map(Duration::from_nanoseconds)
     }
 
-    /// Returns the number of requests completed in both directions, from the device's counters if the requests were not
-    /// counted otherwise.
+    /// Returns the number of completed requests, from the device's counters if they were not counted otherwise.
     pub fn operations(&self) -> u64 {
         if let Some(device) = self.counted_device() {
             return device.reads.saturating_add(device.writes);
@@ -461,14 +459,10 @@ impl Sample {
 
     /// Returns whether trims are the only requests of the sample.
     pub fn only_trims(&self) -> bool {
-        self.trims.is_some()
-            && self.reads.is_none()
-            && self.writes.is_none()
-            && self.unified.is_none()
+        let others = [&self.reads, &self.writes, &self.unified];
+        self.trims.is_some() && others.into_iter().all(Option::is_none)
     }
 
-    /// Returns the directions that count as the requests of the sample. Trims count only if there are no other
-    /// requests; their bytes are the trimmed part of the target.
     fn directions(&self) -> impl Iterator<Item = &DirectionResult> {
         let trims = self.trims.iter().filter(|_| self.only_trims());
         self.reads.iter().chain(&self.writes).chain(&self.unified).chain(trims)
