@@ -1,7 +1,6 @@
 //! Systems in the order of their rates: ties as ties, and the chance of the first place.
 
 use lanemark_schema::result::{RatioEstimate, RatioVerdict};
-use serde::Serialize;
 
 use crate::Style;
 use crate::number::{ABSENT, fixed, grouped, percent_whole, significant};
@@ -10,7 +9,7 @@ use crate::terminal::TerminalText;
 use crate::verdict::ratio_with_interval;
 
 /// A ranked system.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct RankedRow {
     /// The name, `drive@platform:port`.
     pub system: String,

@@ -39,7 +39,7 @@ impl LossGate {
 
     /// Returns the reason to fail for two systems.
     pub(crate) fn check_systems(self, compared: &WhatIf) -> Option<String> {
-        self.reason(compared.tests.iter().map(|one| (one.test.name.as_str(), one.change)))
+        self.reason(compared.tests.iter().map(|one| (one.test.as_str(), one.change)))
     }
 
     fn reason<'t>(self, tests: impl Iterator<Item = (&'t str, RatioEstimate)>) -> Option<String> {

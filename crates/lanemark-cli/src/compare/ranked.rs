@@ -6,6 +6,7 @@ use std::path::Path;
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Ranking, assemble, input, opened};
 use lanemark_report::{RankedRow, ranking_answer, ranking_text};
+use lanemark_schema::result::SCHEMA_VERSION;
 use lanemark_schema::units::BytesPerSecond;
 use lanemark_study::Library;
 use lanemark_study::catalogue;
@@ -51,13 +52,23 @@ pub(super) fn run(args: &CompareArgs, library: &Library) -> Result<CommandOutcom
     let Some(ranking) = ranking else { return Ok(CommandOutcome::Interrupted) };
     let rows = rows(&ranking, prices.as_ref(), args.at_least);
     if args.json {
+        let systems: Vec<serde_json::Value> = rows.iter().map(row_json).collect();
         output::print_json(&json!({
-            "answer": ranking_answer(&rows), "tests": ranking.tests, "systems": rows,
+            "schema_version": SCHEMA_VERSION, "answer": ranking_answer(&rows),
+            "tests": ranking.tests, "systems": systems,
         }))?;
     } else {
         output::print(&ranking_text(&rows, &ranking.tests, &output::style()))?;
     }
     Ok(CommandOutcome::Done)
+}
+
+fn row_json(row: &RankedRow) -> serde_json::Value {
+    json!({
+        "system": row.system, "rank": row.rank, "iops": row.requests_per_second,
+        "bytes_per_second": row.bytes_per_second, "to_next": row.to_next,
+        "first_chance": row.first_chance, "price": row.price, "reaches": row.reaches,
+    })
 }
 
 /// Returns the named systems, each part that they do not name from the first, and the drives of `--drives`.
