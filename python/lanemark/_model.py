@@ -201,7 +201,7 @@ class Test:
             parameters["duration"] = "1 s"
         head = _toml.table("[workload]", {"name": "Tests", "repeats": 1, "average": "mean"})
         table = _toml.table("[[test]]", {"name": "test", **parameters})
-        # Unknown parameters and invalid values are errors here, and not where the test is used.
+        # Unknown parameters and invalid values are errors here, and not only when the test runs.
         _lanemark.Workload.parse("test", f"{head}\n{table}")
         self.name = name or _lanemark.Workload.description(f"{head}\n{table}")
         self.values = parameters

@@ -133,7 +133,7 @@ class Space:
         if isinstance(value, str) or not 0 <= value <= 1 or isinstance(value, int):
             return value
         wrong = self._accepts({**others, name: value})
-        # The model's message is the only statement of which values are shares.
+        # Only the model's message states that a value is a share.
         return f"{Decimal(repr(value)) * 100:f}%" if wrong and "percentage" in str(wrong) else value
 
     def _with_share_axes(self, axes: Mapping[str, Values]) -> dict[str, Values]:

@@ -91,16 +91,14 @@ fn one_trace_gives_one_result_and_twice_the_speed_half_the_time() {
 fn every_sample_is_replayed() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    for (name, requests) in [
-        ("msr.csv", 3),
-        ("mqsim.trace", 3),
-        ("disksim.trace", 3),
-        ("blkparse.txt", 7),
-        ("columns.csv", 4),
-    ] {
+    for (name, requests) in
+        [("msr.csv", 3), ("mqsim.trace", 3), ("blkparse.txt", 7), ("columns.csv", 4)]
+    {
         let result = json(&[TWO, &sample(name), "--wrap", "--out", out]);
         assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], requests, "{name}");
     }
+    let stated = [TWO, &sample("disksim.trace"), "--trace-format", "disksim", "--out", out];
+    assert_eq!(json(&stated)["tests"][0]["samples"][0]["replay"]["requests"], 3);
     let printed = replay(&[TWO, &sample("blkparse.txt"), "--out", out]).stdout();
     assert!(printed.contains("\nflushes ") && printed.contains("\ntrims "), "{printed}");
     let result = json(&[NVME, &sample("iolog-3.log"), "--out", out]);
@@ -117,10 +115,14 @@ fn every_sample_is_replayed() {
 fn several_devices_are_put_on_one_drive_on_request() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    let message = replay(&[NVME, &sample("mqsim.trace"), "--out", out]).fails_with(2);
+    let message = replay(&[NVME, &sample("msr.csv"), "--out", out]).fails_with(2);
     assert!(message.contains("use --as-one to replay all devices on one drive"), "{message}");
-    let result = json(&[NVME, &sample("mqsim.trace"), "--as-one", "--out", out]);
-    assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], 3);
+    // MQSim itself ignores the numbers of devices.
+    for arguments in [vec!["msr.csv", "--as-one", "--wrap"], vec!["mqsim.trace"]] {
+        let trace = sample(arguments[0]);
+        let result = json(&[&[NVME, &trace], &arguments[1..], &["--out", out]].concat());
+        assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], 3, "{arguments:?}");
+    }
 }
 
 #[test]
@@ -215,7 +217,7 @@ fn wrong_input_is_reported_with_its_line_and_exits_with_2() {
         (&[NVME, readme, "--trace-format", "csv"], "there is no column operation"),
         (
             &[NVME, readme, "--trace-format", "cvs"],
-            "expected one of msr, blkparse, iolog, mqsim, disksim, csv",
+            "expected one of msr, blkparse, iolog, mqsim, disksim, alibaba",
         ),
         (&[NVME, "nothing.csv"], "nothing.csv: can't be read"),
         (&[NVME, &msr], "msr.csv:3: the request belongs to the trace's device number 2"),

@@ -10,8 +10,8 @@ const FAILED_MIN: f64 = 0.01;
 /// Maximum number of tests that the answer names.
 const TESTS_MAX: usize = 3;
 
-/// Returns the sentences about losses and failures, or about power cuts that lost nothing; `None` if there is nothing to
-/// report.
+/// Returns the sentences about losses and failures, or about power cuts that lost nothing; `None` if there is nothing
+/// to report.
 pub(crate) fn sentences(subject: &str, tests: &[TestResult]) -> Option<String> {
     let mut all: Vec<String> = Vec::new();
     let mut more = 0;

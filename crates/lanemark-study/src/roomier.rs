@@ -9,8 +9,8 @@ use crate::platform::Platform;
 /// Maximum number of platforms that a hint names.
 const NAMED_MAX: usize = 3;
 
-/// Names platforms of the library that have ports for `count` drives like `drive` below one link. Returns `None` if a single
-/// drive is requested, or if the platform with the ports `known` has the `port`.
+/// Names platforms of the library that have ports for `count` drives like `drive` below one link. Returns `None` if a
+/// single drive is requested, or if the platform with the ports `known` has the `port`.
 pub(crate) fn roomier_platforms(
     library: &Library,
     drive: &str,

@@ -45,7 +45,7 @@ pub(crate) enum FormatCandidates {
     /// The line has five whole numbers, as in MQSim's traces with times in nanoseconds or in DiskSim's traces with
     /// times in milliseconds. Other lines determine the format.
     FiveNumbers,
-    /// The line has five numbers, of which the first has decimals: a time in milliseconds in DiskSim's traces, and in
+    /// The line has five numbers, and the first has decimals: a time in milliseconds in DiskSim's traces, and in
     /// seconds in others. The line does not state the unit.
     FiveDecimals,
     /// The line has names of columns that are not known.

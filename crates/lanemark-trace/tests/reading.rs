@@ -169,7 +169,7 @@ fn block_events_of_the_kernel_are_read_at_the_stage_that_comes_first() {
     let text = "# tracer: nop\n\
                 app-1234 [000] .... 100.000100: block_rq_issue: 259,0 R 4096 () 8234952 + 8 [app]\n\
                 app-1234 [001] .... 100.000200: block_rq_complete: 259,0 R () 8234952 + 8 [0]\n\
-                a b 77 [003] 100.000300: block:block_rq_issue: 259,0 FWS 16384 () 1050624 + 32 none,0,0 [a]\n\
+                a b 77 [003] 100.000300: block:block_rq_issue: 259,0 FWS 16384 () 1050624 + 32 be,0,4 [a]\n\
                 a-7 [003] 100.000400: block_rq_issue: 259,0 FF 0 () 0 + 0 [a]\n";
     let mut reader = open(text.as_bytes(), &Options::default()).unwrap();
     let all: Vec<TraceArrival> = reader.by_ref().map(Result::unwrap).collect();

@@ -35,7 +35,8 @@ pub(super) fn job(words: &[String], file: &str) -> Result<JobDraft, FormatError>
         }
     }
     let path = settings.path.ok_or_else(|| {
-        FormatError::file(file, "diskspd has no target").hint("add the name of the file at the end")
+        FormatError::file(file, "diskspd lacks a target")
+            .hint("add the name of the file at the end")
     })?;
     let rw = match settings.writes {
         0 => "read",

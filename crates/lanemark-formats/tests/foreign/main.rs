@@ -368,7 +368,7 @@ fn a_known_format_that_is_not_read_is_named_with_an_alternative() {
         ("AS SSD Benchmark 2.0.7316\n", "AS SSD", "lanemark bench"),
         ("1+0 records in\n1+0 records out\n", "dd's output", "lanemark bench"),
         ("2;a;0;0;0;1", "not a result", "accepted formats"),
-        ("[global]\nrw=read\n[a]\n", "a fio job file", "--workload"),
+        ("[global]\nrw=read\n[a]\n", "a fio job file", "lanemark sim"),
         ("{\"blockdevices\": []}", "lsblk", "lanemark inspect"),
         ("fio --rw=randread --bs=4k", "command line", "lanemark sim SYSTEM --"),
         ("'Version 1.1.0 \n'TEST SETUP ====\n", "Iometer's settings", "workload"),
