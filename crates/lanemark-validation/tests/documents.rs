@@ -139,7 +139,7 @@ fn documents_without_their_markers_are_errors_and_stay_as_they_are() {
         ),
         (PAIRS, "validation,drive", "validation,train", "`kind` is `train`"),
         (TEMPLATE, "{validation.", "{test.", "does not name a saved figure"),
-        (TEMPLATE, "}", "", "accuracy.template.md:1: "),
+        (TEMPLATE, "}", "", "accuracy.template.md:2: "),
         (PUBLISHED, "validation", "test", "`half` is `test`"),
         (GRIDS, "fresh,10,all", "fresh,ten,all", "grids.csv:2: `drives` is `ten`"),
     ] {

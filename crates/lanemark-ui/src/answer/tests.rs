@@ -125,7 +125,7 @@ fn equal_rates_and_overlapping_intervals_are_stated() {
         both.sentence
     );
     // Two rates that differ by 2% are not "1 times" each other.
-    b.figures.interval = interval(0.5, 1.0);
+    b.figures.interval = interval(0.5, 1.2);
     let mut near = system("B", hops(102.0));
     near.figures.interval = b.figures.interval.clone();
     let sentence = answer_of(vec![a, near]).sentence;
