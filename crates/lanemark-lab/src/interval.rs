@@ -17,7 +17,9 @@ mod summary;
 mod unmodelled;
 mod work;
 
-pub use change::{ChangeKind, RequestGroup, carried_share, changes, host_share, omitted_factor};
+pub use change::{
+    ChangeKind, LEAST, RequestGroup, carried_share, changes, host_share, omitted_factor,
+};
 pub use draws::DrawnRates;
 use draws::{DrawnValues, UncertainColumn};
 pub(crate) use draws::{IntervalDraws, Sharing};

@@ -2,10 +2,10 @@
 //!
 //! A pair needs the factor with which its interval just contains the measured ratio: the squares of the spread of the
 //! draws and of the factor's logarithm add up to the square of the error. The factor of a kind is the value that
-//! suffices for 80% of its pairs. A kind with fewer than [`LEARNED_MIN`] independent ratios has the factor of all pairs
+//! suffices for 80% of its pairs, but at least [`LEAST`]. A kind with fewer than [`LEARNED_MIN`] independent ratios has the factor of all pairs
 //! that keep the drive and have the same group of requests.
 
-use lanemark_lab::interval::{ChangeKind, RequestGroup};
+use lanemark_lab::interval::{ChangeKind, LEAST, RequestGroup};
 
 use super::MeasuredPair;
 
@@ -31,10 +31,10 @@ fn learned_factor(
         of_group().filter(|pair| pair.kind == kind).filter_map(needed).collect();
     let weight: f64 = own.iter().map(|(_, weight)| weight).sum();
     if weight >= LEARNED_MIN {
-        return weighted_quantile(own).map(f64::exp);
+        return weighted_quantile(own).map(|log| log.exp().max(LEAST));
     }
     let pooled = of_group().filter(|pair| pair.kind != ChangeKind::Drive).filter_map(needed);
-    weighted_quantile(pooled.collect()).map(f64::exp)
+    weighted_quantile(pooled.collect()).map(|log| log.exp().max(LEAST))
 }
 
 /// Returns the logarithm of the factor that a pair needs, and its weight.
