@@ -62,9 +62,9 @@ def test_shares_are_numbers(tmp_path: Path) -> None:
 def test_a_sweep_without_any_figure_is_an_error(tmp_path: Path) -> None:
     space = Space(SYSTEM, TEST, {"block": ["1000 B", "1001 B"]}, **SHORT)
     with pytest.raises(RunError, match="all 2 points failed"):
-        Sweep(space).run(tmp_path / "none.csv")
+        Sweep(space).run(tmp_path / "failed.csv")
     # The rows keep the reasons.
-    assert len((tmp_path / "none.csv").read_text().splitlines()) == 3
+    assert len((tmp_path / "failed.csv").read_text().splitlines()) == 3
 
 
 def test_the_record_of_a_sweep_names_its_parts(tmp_path: Path) -> None:

@@ -107,8 +107,8 @@ impl Lab {
         Ok((0..predicted.len()).map(|test| draws.interval(0, test)).collect())
     }
 
-    /// Returns the interval of each test on `subject` and its rates in all draws, which may be compared with the rates of
-    /// other systems that were drawn with the same seed. A test has neither if the run is cancelled.
+    /// Returns the interval of each test on `subject` and its rates in all draws, which may be compared with the rates
+    /// of other systems that were drawn with the same seed. A test has neither if the run is cancelled.
     ///
     /// # Errors
     /// Returns an error if the system cannot be assembled.

@@ -25,8 +25,8 @@ fn rates(library: &Library, name: &str, seed: u64) -> DrawnRates {
     tests.remove(0).rates.unwrap()
 }
 
-/// A pair of draws serves as the truth for the interval from all other draws. `make validate` computes the same coverage
-/// from all pairs of the corpus.
+/// A pair of draws serves as the truth for the interval from all other draws. `make validate` computes the same
+/// coverage from all pairs of the corpus.
 #[test]
 fn intervals_of_ratios_cover_eight_of_ten_truths_of_the_model() {
     let library = Library::built_in();

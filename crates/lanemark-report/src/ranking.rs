@@ -29,7 +29,7 @@ pub struct RankedRow {
     pub reaches: Option<bool>,
 }
 
-/// Returns the answer, such as `A is the fastest of 3 systems, 1.40x (1.20 to 1.70) as fast as the next.`
+/// Returns the answer, such as `A is the fastest of 3 systems, 1.40x (1.20 to 1.70) as fast as the next; …`.
 pub fn ranking_answer(rows: &[RankedRow]) -> String {
     let Some(first) = rows.first() else { return "There is no system to rank.".to_owned() };
     let leaders: Vec<&RankedRow> = rows.iter().take_while(|row| row.rank == first.rank).collect();

@@ -2,10 +2,10 @@
 //!
 //! A table is between two lines, `<!-- validate:NAME -->` and `<!-- end -->`. `lanemark-validate render` writes the
 //! text between them, and so does each experiment after it has saved its figures. [`PUBLISHED_PAGE`] contains the table
-//! of published measurements, [`PAIRS_PAGE`] the tables of compared measurements, [`GRIDS_PAGE`] the table of grids, and
-//! README two summaries. README's paragraph on accuracy is a template, `reference/validation/accuracy.template.md`: a placeholder such as `{validation.A and B.all.coverage}`
-//! names a half, grades, a class and a figure, and is replaced with the saved figure. A placeholder that ends in `:0`
-//! is rounded to a whole number.
+//! of published measurements, [`PAIRS_PAGE`] the tables of compared measurements, [`GRIDS_PAGE`] the table of grids,
+//! and README two summaries. README's paragraph on accuracy is a template, `reference/validation/accuracy.template.md`:
+//! a placeholder such as `{validation.A and B.all.coverage}` names a half, grades, a class and a figure, and is
+//! replaced with the saved figure. A placeholder that ends in `:0` is rounded to a whole number.
 
 use std::collections::BTreeMap;
 use std::path::Path;

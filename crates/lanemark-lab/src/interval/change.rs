@@ -1,4 +1,4 @@
-//! What differs between two compared systems or tests, and the factor for the effects that the model omits in the ratio
+//! The differences between two compared systems or tests, and the factor for the effects that the model omits in the ratio
 //! of their rates.
 //!
 //! The factors come from the training pairs of the corpus of published measurements (`make validate`,
@@ -57,8 +57,8 @@ const fn learned(kind: ChangeKind) -> [f64; 3] {
     }
 }
 
-/// Variance of the effects that a model omits in one figure, relative to the variance of an assumed time: the squares of
-/// the logarithms of 1.15 and 1.4, the factors of a drive's own file and of an assumed time.
+/// Variance of the effects that a model omits in one figure, relative to the variance of an assumed time: the squares
+/// of the logarithms of 1.15 and 1.4, the factors of a drive's own file and of an assumed time.
 const OMITTED_VARIANCE: f64 = 0.17;
 
 impl ChangeKind {

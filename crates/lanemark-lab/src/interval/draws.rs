@@ -174,7 +174,7 @@ impl IntervalDraws {
         Some(interval)
     }
 
-    /// Returns the rates of test `test` of `side`; `None` if the run is cancelled or the test has no rate.
+    /// Returns the rates of test `test` of `side`; `None` if the run is cancelled or the test lacks a rate.
     pub(crate) fn rates(&self, side: usize, test: usize) -> Option<DrawnRates> {
         let outcomes = self.outcomes.get(side)?.get(test).filter(|_| self.whole)?;
         let base = outcomes.base?.rate;
@@ -196,8 +196,8 @@ impl IntervalDraws {
         summary_of(ratios, &names, &deviations, UnmodelledFactors::on_either_side(left_out))
     }
 
-    /// Returns the interval of test `test` on side 1, relative to its prediction, with the factor `left_out` in place of
-    /// the factors for a prediction without a measurement.
+    /// Returns the interval of test `test` on side 1, relative to its prediction, with the factor `left_out` in place
+    /// of the factors for a prediction without a measurement.
     pub(crate) fn interval_with(&self, test: usize, left_out: f64) -> Option<PredictionInterval> {
         let rates = self.rates(1, test)?;
         let ratios = rates.logs.iter().map(|log| log.map(f64::exp));
@@ -272,8 +272,8 @@ impl DrawnRates {
         self.logs.iter().zip(&other.logs).map(|(one, two)| Some((*two)? - (*one)?))
     }
 
-    /// Returns the 80% interval of `other` divided by `self`, given the ratio of the predictions. `omitted` is the factor
-    /// for the effects that the model omits. There is no interval if too few draws result in valid systems.
+    /// Returns the 80% interval of `other` divided by `self`, given the ratio of the predictions. `omitted` is the
+    /// factor for the effects that the model omits. There is no interval if too few draws result in valid systems.
     #[must_use]
     pub fn ratio_to(&self, other: &Self, ratio: f64, omitted: f64) -> RatioEstimate {
         let logs: Vec<f64> = self.log_ratios(other).flatten().collect();

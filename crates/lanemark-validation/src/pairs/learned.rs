@@ -2,8 +2,8 @@
 //!
 //! A pair needs the factor with which its interval just contains the measured ratio: the squares of the spread of the
 //! draws and of the factor's logarithm add up to the square of the error. The factor of a kind is the value that
-//! suffices for 80% of its pairs, but at least [`LEAST`]. A kind with fewer than [`LEARNED_MIN`] independent ratios has the factor of all pairs
-//! that keep the drive and have the same group of requests.
+//! suffices for 80% of its pairs, but at least [`LEAST`]. A kind with fewer than [`LEARNED_MIN`] independent ratios has
+//! the factor of all pairs that keep the drive and have the same group of requests.
 
 use lanemark_lab::interval::{ChangeKind, LEAST, RequestGroup};
 

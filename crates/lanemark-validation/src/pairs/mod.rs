@@ -41,7 +41,7 @@ pub struct PairSide<'p> {
 /// Two measurements that differ in one thing, with their predictions.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredPair<'p> {
-    /// What differs.
+    /// The kind of the difference.
     pub kind: ChangeKind,
     /// The kind of requests.
     pub group: RequestGroup,
@@ -137,8 +137,8 @@ impl MeasuredPair<'_> {
         Self { one: self.two, two: self.one, ..self }
     }
 
-    /// Returns the logarithm of the second figure as predicted from the measurement of the first figure, and the ends of
-    /// its interval.
+    /// Returns the logarithm of the second figure as predicted from the measurement of the first figure, and the ends
+    /// of its interval.
     fn carried(&self) -> Option<(f64, (f64, f64))> {
         let share = carried_share(&[self.kind], self.one.prediction.host_share);
         let deviation = self.one.measured() - self.one.predicted();

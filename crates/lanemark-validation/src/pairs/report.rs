@@ -11,8 +11,8 @@ use crate::figures::{ALL, FLUSHES, GradeSelection, PublishedFigures};
 const HALVES: [(CorpusHalf, &str); 2] =
     [(CorpusHalf::Development, "training"), (CorpusHalf::Validation, "held-out")];
 
-/// Returns the tables of predicted ratios, of predictions from a measurement, of the order of drives, and of the learned
-/// factors.
+/// Returns the tables of predicted ratios, of predictions from a measurement, of the order of drives, and of the
+/// learned factors.
 pub fn pairs_table(figures: &PairFigures) -> String {
     let mut text = String::from(
         "| what differs | requests | set | pairs | direction right, rule | factor, rule, no difference | coverage, synthetic | \

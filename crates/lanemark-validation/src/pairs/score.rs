@@ -42,7 +42,7 @@ pub struct PairScore {
     pub judged: usize,
     /// Share of the judged pairs whose direction is right; equal predictions count as wrong.
     pub right_percent: f64,
-    /// The same share for the rule of thumb.
+    /// This share for the rule of thumb.
     pub rule_right_percent: f64,
     /// Geometric mean of the factors between predicted and measured ratio; each factor is 1 or more.
     pub factor: f64,
@@ -75,7 +75,7 @@ pub struct RankScore {
     pub right_percent: f64,
     /// Share of the pairs in the opposite order; the other predictions are equal.
     pub wrong_percent: f64,
-    /// The same shares for the rule of thumb.
+    /// These shares for the rule of thumb.
     pub rule_right_percent: f64,
     pub rule_wrong_percent: f64,
 }
