@@ -172,7 +172,6 @@ fn other_commands_answer_first_too() {
     let bench = [
         "bench",
         ".",
-        "--workload",
         TEST,
         "--size",
         "1MiB",
@@ -182,7 +181,7 @@ fn other_commands_answer_first_too() {
         "1",
         "--explain",
     ];
-    let named = [&bench[..10], &["--name", "My drive"]].concat();
+    let named = [&bench[..9], &["--name", "My drive"]].concat();
     let fit = ["drive", "fitted", "--from", "one.json", "--platform", "workstation-z170:sata"];
     for (arguments, parts) in [
         (

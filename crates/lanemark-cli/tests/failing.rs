@@ -38,7 +38,7 @@ fn bench(folder: &Path, device: &Path, more: &[&str]) -> (Option<i32>, Value, St
     let done = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .arg("bench")
         .arg(device)
-        .args(["--workload", "half.toml", "--out", "r.json", "--html", "p.html"])
+        .args(["half.toml", "--out", "r.json", "--html", "p.html"])
         .args(more)
         .current_dir(folder)
         .env_remove("LANEMARK_LIBRARY")

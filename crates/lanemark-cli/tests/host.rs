@@ -1,4 +1,4 @@
-//! `lanemark host measure`, and the option `--host` of other commands.
+//! The hosts that `lanemark bench --host-only` measures, and the option `--host` of other commands.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! `lanemark library` and `lanemark path` as a user sees them: the names that they accept, and the data that they show.
+//! `lanemark library`, and `lanemark inspect` of modelled systems, as a user sees them.
 
 use lanemark_testbed::lanemark;
 use serde_json::Value;

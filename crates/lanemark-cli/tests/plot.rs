@@ -1,4 +1,4 @@
-//! `lanemark plot`: self-contained drawings of results, and refusals that do not change files.
+//! `lanemark report --out FILE.svg`: self-contained drawings of results, and refusals that do not change files.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `lanemark replay` as a user sees it: its output, its saved results, its refusals and its termination.
+//! `lanemark sim SYSTEM TRACE` as a user sees it: its output, its saved results, its refusals and its termination.
 
 use std::fmt::Write;
 use std::fs;

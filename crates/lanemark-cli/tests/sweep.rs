@@ -100,7 +100,7 @@ fn a_sweeps_provenance_is_adjacent_and_survives_a_restart() {
     assert_eq!((fs::read(&out).unwrap(), fs::read(provenance(&out)).unwrap()), (rows, made));
     let page = folder.path().join("page.html");
     let mut report = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    report.arg("report").arg(&out).arg("--html").arg(&page);
+    report.arg("report").arg(&out).arg("--out").arg(&page);
     assert!(report.output().unwrap().status.success());
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("<h2>Provenance</h2>") && page.contains(drive.as_str().unwrap()));

@@ -1,4 +1,4 @@
-//! `lanemark whatif` and `lanemark plan` as a user sees them.
+//! `lanemark compare` of systems and `lanemark plan` as a user sees them.
 
 use lanemark_testbed::lanemark;
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@
 //! that the library does not contain (`docs/model/intervals.md`).
 
 use lanemark_schema::result::{ParameterOverride, PredictionInterval, RunResult, TestResult};
-use lanemark_schema::workload::{LoadKind, Test, Workload};
+use lanemark_schema::workload::{Load, LoadKind, Test, Workload};
 use lanemark_study::{Library, Location, System, UncertainValue};
 
 mod change;
@@ -41,6 +41,24 @@ pub(crate) fn may_be_drawn(workload: &Workload, test: &TestResult) -> bool {
     workload.runs_alone(&test.test)
         && matches!(test.test.asks, LoadKind::Requests(_) | LoadKind::Transactions(_))
         && test.iops.value > 0.0
+}
+
+/// Returns the interval of a test of the only side. A fixed load that the system serves in every draw determines the
+/// rate, and the uncertain values do not.
+fn interval_of(draws: &IntervalDraws, index: usize, test: &Test) -> Option<PredictionInterval> {
+    let interval = draws.interval(0, index)?;
+    if keeps_up(test, draws.rates(0, index).as_ref()) {
+        return Some(PredictionInterval { low_ratio: 1.0, high_ratio: 1.0, ..interval });
+    }
+    Some(interval)
+}
+
+/// Returns whether the system serves the fixed load of a test in every draw.
+fn keeps_up(test: &Test, rates: Option<&DrawnRates>) -> bool {
+    let is_fixed =
+        test.requests().is_some_and(|requests| matches!(requests.load, Load::Open { .. }));
+    let in_time = |draw| rates.and_then(|rates| rates.log(draw)).is_some_and(|log| log > -0.01);
+    is_fixed && (0..DRAWS).all(in_time)
 }
 
 /// Returns the number of short tests that the intervals of a result need: the draws and the run with the values in the
@@ -85,9 +103,8 @@ impl Lab {
         let seed = result.provenance.seed;
         let sides = [(*subject, predicted.as_slice())];
         let draws = self.draws(&sides, seed, Sharing::InOrder, watch)?;
-        let intervals = (0..predicted.len()).map(|test| draws.interval(0, test));
-        for (test, interval) in tests.iter_mut().zip(intervals) {
-            test.interval = interval;
+        for (index, test) in tests.iter_mut().enumerate() {
+            test.interval = interval_of(&draws, index, &test.test);
         }
         Ok(())
     }
@@ -104,7 +121,8 @@ impl Lab {
         seed: u64,
     ) -> Result<Vec<Option<PredictionInterval>>, LabError> {
         let draws = self.draws(&[(*subject, predicted)], seed, Sharing::InOrder, &mut |_| ())?;
-        Ok((0..predicted.len()).map(|test| draws.interval(0, test)).collect())
+        let tests = predicted.iter().enumerate();
+        Ok(tests.map(|(index, (test, _))| interval_of(&draws, index, test)).collect())
     }
 
     /// Returns the interval of each test on `subject` and its rates in all draws, which may be compared with the rates

@@ -43,12 +43,12 @@ impl Lab {
         let test = result.test.clone().checked().map_err(|error| to_error(&error))?;
         let trunk = system.spec.trunk.len();
         let last = trunk + system.spec.first().port_path.links.len() - 1;
-        let own = match hop.id {
-            HopId::Link(depth) if usize::from(depth) == last => {
-                system.taken.first().and_then(|taken| taken.own.as_ref())
-            }
-            _ => None,
-        };
+        let is_last = matches!(hop.id, HopId::Link(depth) if usize::from(depth) == last);
+        let own = system.taken.first().and_then(|taken| taken.own.as_ref()).filter(|_| is_last);
+        // A link as fast as the drive's own connector costs nothing: the speed behind the connector is not known.
+        if is_last && own.is_none() {
+            return Ok(None);
+        }
         let doublings = match own {
             Some(own) => (own.times.log2().round() as u32).clamp(1, DOUBLINGS),
             None => DOUBLINGS,

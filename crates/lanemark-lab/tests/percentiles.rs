@@ -3,7 +3,7 @@
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, settings};
 use lanemark_schema::result::PredictionInterval;
-use lanemark_schema::workload::Test;
+use lanemark_schema::workload::{ArrivalProcess, Load, Test};
 use lanemark_study::{Library, UncertainValue};
 
 const VOLUME: &str = "aws-gp3-1tib@aws-m5-4xlarge:volume";
@@ -46,6 +46,23 @@ fn a_value_of_the_tail_widens_the_percentiles_far_more_than_the_rate() {
     assert!(p99.high_ratio / p99.low_ratio > 2.0 * all.high_ratio / all.low_ratio, "{all:?}");
     // The slowest draws have fewer than 1,000 requests.
     assert_eq!(all.percentile(99.9), None);
+}
+
+#[test]
+fn a_fixed_load_that_is_served_has_a_certain_rate() {
+    let library = Library::built_in();
+    let name = "samsung-990-pro-2tb@workstation-x570:m2";
+    let rates = |rate_per_second: f64| {
+        let load = Load::Open { rate_per_second, process: ArrivalProcess::Even };
+        let test = reads("16 KiB").with(|requests| requests.load = load);
+        let subject = DrawnSystem { library: &library, name, settings: &[], ranges: &[] };
+        let all = Lab::default().intervals(&subject, &[(test, rate_per_second)], 1).unwrap();
+        let interval = all.into_iter().next().flatten().unwrap();
+        (interval.low_ratio, interval.high_ratio)
+    };
+    assert_eq!(rates(1_000.0), (1.0, 1.0));
+    // The drive reads fewer requests than this in some draws.
+    assert!(rates(400_000.0).0 < 0.95);
 }
 
 #[test]

@@ -121,6 +121,9 @@ fn count(iops: f64) -> String {
 /// Returns a text such as ` (80% interval 35.2 to 46.7)`; empty if there is no interval.
 fn interval(test: &TestResult) -> String {
     let Some(interval) = &test.interval else { return String::new() };
+    if interval.low_ratio == interval.high_ratio {
+        return String::new();
+    }
     if is_wide(interval.low_ratio, interval.high_ratio) {
         return ", with an interval wider than a factor of ten".to_owned();
     }

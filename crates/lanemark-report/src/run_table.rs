@@ -202,7 +202,11 @@ pub(crate) fn figures(runs: &[(&str, &RunResult)]) -> Table {
 
 /// Formats the 80% interval of a simulated throughput, in MB/s.
 fn interval(result: &TestResult) -> String {
-    let Some(interval) = &result.interval else { return ABSENT.to_owned() };
+    // The rate of a fixed load that the system serves is certain.
+    let is_certain = |one: &&PredictionInterval| one.low_ratio == one.high_ratio;
+    let Some(interval) = result.interval.as_ref().filter(|one| !is_certain(one)) else {
+        return ABSENT.to_owned();
+    };
     let value = result.throughput_bytes_per_second.value / 1e6;
     interval_text(value * interval.low_ratio, value * interval.high_ratio, significant)
 }

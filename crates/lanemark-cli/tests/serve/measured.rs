@@ -8,8 +8,7 @@ use super::mounted::start;
 use super::{SATA, Server, command, folder, stderr};
 
 /// Arguments for one test of 4 KiB requests at queue depth 1.
-const TEST: [&str; 8] = [
-    "--workload",
+const TEST: [&str; 7] = [
     "quick:rnd4k-q1t1-read",
     "--duration",
     "300ms",
