@@ -45,7 +45,7 @@ fn tasks() -> Vec<Task> {
         task(
             "the same drive in another slot",
             &[
-                "whatif samsung-950-pro-512gb@workstation-z170:m2 --port pcie-slot --workload quick --duration 20ms",
+                "compare samsung-950-pro-512gb@workstation-z170:m2 :pcie-slot --workload quick --duration 20ms",
             ],
             &["samsung-950-pro-512gb", "pcie-slot", "m2"],
             "%",
@@ -53,7 +53,7 @@ fn tasks() -> Vec<Task> {
         task(
             "a 3 Gb/s port",
             &[
-                "whatif samsung-850-pro-1tb@intel-p67:sata-6g --port sata-3g --workload quick --duration 20ms",
+                "compare samsung-850-pro-1tb@intel-p67:sata-6g :sata-3g --workload quick --duration 20ms",
             ],
             &["samsung-850-pro-1tb", "sata-3g", "sata-6g"],
             "%",
@@ -69,14 +69,14 @@ fn tasks() -> Vec<Task> {
         task(
             "fio's JSON, explained and predicted",
             &[
-                "whatif fio-3.33-plus.json --model samsung-950-pro-512gb@workstation-z170:m2 --port pcie-slot",
+                "compare fio-3.33-plus.json --model samsung-950-pro-512gb@workstation-z170:m2 :pcie-slot",
             ],
             &["samsung-950-pro-512gb", "pcie-slot", "m2"],
             "%",
         ),
         task(
             "four drives behind an uplink",
-            &["path samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4"],
+            &["inspect samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4"],
             &["samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4"],
             " MB/s",
         ),
@@ -169,18 +169,8 @@ fn other_commands_answer_first_too() {
     let folder = folder();
     let platform = ["inspect", "workstation-z170"];
     let import = ["report", "fio-3.33-plus.json"];
-    let bench = [
-        "bench",
-        ".",
-        TEST,
-        "--size",
-        "1MiB",
-        "--duration",
-        "20ms",
-        "--repeats",
-        "1",
-        "--explain",
-    ];
+    let bench =
+        ["bench", ".", TEST, "--size", "1MiB", "--duration", "20ms", "--repeats", "1", "--explain"];
     let named = [&bench[..9], &["--name", "My drive"]].concat();
     let fit = ["drive", "fitted", "--from", "one.json", "--platform", "workstation-z170:sata"];
     for (arguments, parts) in [

@@ -155,7 +155,7 @@ fn errors_of_a_job_file_are_reported_with_their_line_and_a_hint() {
     let err = lanemark!(&["sim", NVME, "lost.icf"]).fails_with(2);
     assert!(err.contains("lost.icf: can't be read"), "{err}");
     let err = lanemark!(&["report", &job]).fails_with(2);
-    assert!(err.contains("is a workload, not a result") && err.contains("hint:"), "{err}");
+    assert!(err.contains("is a fio job file") && err.contains("hint: it is a workload"), "{err}");
 }
 
 /// Returns the path at which `make tools` puts fio-plot.

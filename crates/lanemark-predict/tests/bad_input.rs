@@ -41,10 +41,10 @@ fn missing_tests_are_named_with_the_workload_that_has_them() {
     let run = measure("generic-nvme", |name| name.starts_with("SEQ"));
     let (message, hint) = refusal(&[run], None);
     assert_eq!(message, "the results lack small random requests (RND4K Q1T1 to Q32T1 read)");
-    assert!(hint.contains("--workload fit"), "{hint}");
+    assert!(hint.contains("lanemark bench PATH fit"), "{hint}");
     let (message, hint) = refusal(&[], None);
     assert_eq!(message, "no result was given");
-    assert!(hint.contains("--workload fit"), "{hint}");
+    assert!(hint.contains("lanemark bench PATH fit"), "{hint}");
 }
 
 #[test]

@@ -75,7 +75,10 @@ fn the_sentence_names_the_faster_system_and_the_others_limit() {
     let systems = json!([named("Port m2-2", slow), named("Port m2", fast)]);
     let reply = answer(&client, "/api/answer", &json!({"systems": systems}));
     let sentence = reply["sentence"].as_str().unwrap();
-    assert!(sentence.starts_with("Port m2 is ") && sentence.contains(" Port m2-2: "), "{sentence}");
+    assert!(
+        sentence.starts_with("Port m2 is ") && sentence.contains(" as fast as Port m2-2 ("),
+        "{sentence}"
+    );
     assert!(
         sentence.contains("The difference is lost in Port m2-2 at ") && sentence.contains("busy"),
         "{sentence}"

@@ -15,7 +15,7 @@ struct Command {
 }
 
 fn sizes(words: &[&str], users: u32) -> Result<LiveSettings, String> {
-    let words = ["live", "study"].iter().chain(words);
+    let words = ["trial", "--database=study"].iter().chain(words);
     let command = Command::try_parse_from(words).unwrap();
     LiveSettings::from_args(&command.args, users).map_err(|failure| failure.to_string())
 }

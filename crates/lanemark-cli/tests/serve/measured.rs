@@ -8,15 +8,8 @@ use super::mounted::start;
 use super::{SATA, Server, command, folder, stderr};
 
 /// Arguments for one test of 4 KiB requests at queue depth 1.
-const TEST: [&str; 7] = [
-    "quick:rnd4k-q1t1-read",
-    "--duration",
-    "300ms",
-    "--repeats",
-    "1",
-    "--size",
-    "16MiB",
-];
+const TEST: [&str; 7] =
+    ["quick:rnd4k-q1t1-read", "--duration", "300ms", "--repeats", "1", "--size", "16MiB"];
 
 /// Runs `lanemark` in the server's folder and returns its output.
 fn lanemark(server: &Server, words: &[&str]) -> std::process::Output {

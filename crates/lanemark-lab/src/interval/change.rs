@@ -1,5 +1,5 @@
-//! The differences between two compared systems or tests, and the factor for the effects that the model omits in the ratio
-//! of their rates.
+//! The differences between two compared systems or tests, and the factor for the effects that the model omits in the
+//! ratio of their rates.
 //!
 //! The factors come from the training pairs of the corpus of published measurements (`make validate`,
 //! `reference/validation/pairs.csv`). A test compares them with that file. `docs/model/what-if.md` describes how they

@@ -100,8 +100,8 @@ fn columns_without_room_are_named() {
     let measured = fixture::measured();
     let table = |width| study_table(&study, Some(&measured), true, &Style { width, colour: false });
     assert!(!table(100).contains("no room for"));
-    assert!(table(78).contains("no room for: spread\n"), "{}", table(78));
-    assert!(table(64).contains("no room for: spread, measured here\n"), "{}", table(64));
+    assert!(table(78).contains("no room for: role\n"), "{}", table(78));
+    assert!(table(64).contains("no room for: spread, role"), "{}", table(64));
 }
 
 #[test]
