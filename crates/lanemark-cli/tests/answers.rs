@@ -88,7 +88,7 @@ fn tasks() -> Vec<Task> {
         ),
         task(
             "a picture for others",
-            &["report one.json --html page.html"],
+            &["report one.json --out page.html"],
             &["Samsung SSD 850 PRO 1TB"],
             " MB/s",
         ),
@@ -100,7 +100,7 @@ fn tasks() -> Vec<Task> {
         ),
         task(
             "a recorded trace",
-            &["replay samsung-950-pro-512gb@workstation-z170:m2 msr.csv --device usr,0"],
+            &["sim samsung-950-pro-512gb@workstation-z170:m2 msr.csv --device usr,0"],
             &["Samsung SSD 950 PRO 512GB", "msr.csv"],
             " µs",
         ),
