@@ -208,7 +208,7 @@ fn postgresql_has_every_committed_row_after_power_cuts() {
             while all.load(Ordering::Relaxed) < enough && began.elapsed() < PATIENCE {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            assert!(server.control(&["power-cut", "600s"]).status.success());
+            assert!(server.control(&["cut", "600s"]).status.success());
             std::thread::sleep(Duration::from_millis(20));
             let folder = server.kill();
             let _ =

@@ -274,7 +274,7 @@ fn a_server_without_power_that_stores_cached_data_can_be_killed() {
     let node = server.addresses[1].clone();
     let disk = open(Path::new(&node));
     disk.write_all_at(&vec![5; 4 << 20], 0).unwrap();
-    assert!(server.control(&["power-cut", "600s"]).status.success());
+    assert!(server.control(&["cut", "600s"]).status.success());
     let id = server.child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     // The write of the cached data takes place in a child, and waits for the drive.

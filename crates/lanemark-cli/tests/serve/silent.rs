@@ -68,7 +68,7 @@ fn a_sound_drive_is_undamaged_with_and_without_power_cuts() {
     let Some(server) = serve(&[]) else { return };
     write(server.folder.path());
     assert!(check(server.folder.path(), &[]).is_empty());
-    assert!(server.control(&["power-cut", "1ms"]).status.success());
+    assert!(server.control(&["cut", "1ms"]).status.success());
     assert!(check(server.folder.path(), &["--after", "power-cut"]).is_empty());
 }
 
@@ -108,7 +108,7 @@ fn verify_detects_a_lying_flush_after_a_power_cut() {
     let Some(server) = serve(&["lying-flush"]) else { return };
     write(server.folder.path());
     assert!(check(server.folder.path(), &[]).is_empty(), "no data is lost yet");
-    assert!(server.control(&["power-cut", "1ms"]).status.success());
+    assert!(server.control(&["cut", "1ms"]).status.success());
     let kinds = check(server.folder.path(), &["--after", "power-cut"]);
     // Blocks that were never stored contain zeros.
     let possible = ["lost", "stale", "torn", "corrupt"];

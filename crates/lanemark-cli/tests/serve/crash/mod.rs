@@ -156,7 +156,7 @@ fn a_crash_of_the_host_loses_no_flushed_write_and_changes_no_other_byte() {
         let mut stored = Rng::new(StreamKey::from_seed(crash));
         total.acknowledged += write_during(&victim.socket, &shared, &mut ledger, crash, || {
             store_files(mounted.path(), &mut stored, until);
-            assert!(host.control(&["power-cut", "600s"]).status.success());
+            assert!(host.control(&["cut", "600s"]).status.success());
             // The drive is off: no request after the cut reaches it. Only its end lets the victim's requests fail.
             kept = Some(host.kill());
         });
@@ -238,7 +238,7 @@ fn a_power_cut_loses_no_flushed_write_and_the_next_flush_reports_lost_ones() {
         total.acknowledged += write_during(&socket, &shared, &mut ledger, 1000 + cut, || {
             std::thread::sleep(pause);
             shared.stop.store(true, std::sync::atomic::Ordering::SeqCst);
-            assert!(server.control(&["power-cut", "1ms"]).status.success());
+            assert!(server.control(&["cut", "1ms"]).status.success());
         });
         let judgement = ledger.judge(&read_export(&socket), Event::PowerLoss);
         // A client without a request in flight learns of the loss from its next flush.
