@@ -27,10 +27,10 @@ fn a_server_prints_its_address_takes_commands_and_saves_its_result() {
     for (words, wanted) in [
         (&["fault", "nonsense"][..], "there is no fault"),
         (&["fault", "latency", "extra=1ms", "drive=3"], "drives 0 to 0"),
-        (&["dance"], "`dance`: expected status"),
-        (&["status", "quickly"], "unexpected word `quickly`"),
-        (&["stop", "it"], "unexpected word `it`"),
-        (&["power-cut", "5s", "at=9s"], "unexpected word `at=9s`"),
+        (&["dance"], "unexpected argument 'control'"),
+        (&["status", "quickly"], "unexpected argument 'quickly'"),
+        (&["stop", "it"], "unexpected argument 'it'"),
+        (&["cut", "5s", "at=9s"], "unexpected argument 'at=9s'"),
     ] {
         let output = server.control(words);
         assert_eq!(output.status.code(), Some(2));

@@ -36,6 +36,15 @@ struct Recorded {
     acknowledged: u64,
 }
 
+/// Ends the clients when it is dropped.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// Writes to the export at `socket` until the connections fail or `shared.stop` is set, and adds all events to
 /// `ledger`. `during` runs at the same time. Returns the number of acknowledged writes.
 pub(super) fn write_during(
@@ -54,8 +63,10 @@ pub(super) fn write_during(
                 scope.spawn(move || write_until_stopped(client, number, random, shared))
             })
             .collect();
+        // The clients also end if `during` panics.
+        let stop = StopOnDrop(&shared.stop);
         during();
-        shared.stop.store(true, Ordering::SeqCst);
+        drop(stop);
         clients.into_iter().map(|client| client.join().unwrap()).collect()
     });
     for (sector, write) in recorded.iter().flat_map(|recorded| &recorded.writes) {
