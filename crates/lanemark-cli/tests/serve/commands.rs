@@ -27,7 +27,7 @@ fn a_server_prints_its_address_takes_commands_and_saves_its_result() {
     for (words, wanted) in [
         (&["fault", "nonsense"][..], "there is no fault"),
         (&["fault", "latency", "extra=1ms", "drive=3"], "drives 0 to 0"),
-        (&["dance"], "unexpected argument 'control'"),
+        (&["dance"], "cannot be used with '<SYSTEM>'"),
         (&["status", "quickly"], "unexpected argument 'quickly'"),
         (&["stop", "it"], "unexpected argument 'it'"),
         (&["cut", "5s", "at=9s"], "unexpected argument 'at=9s'"),

@@ -233,7 +233,7 @@ fn compared(row: &CorpusRow, column: &str) -> String {
 /// Returns the columns that two rows of a pair of `kind` have in common.
 fn common_columns(row: &CorpusRow, kind: ChangeKind) -> Vec<String> {
     let others = ChangeKind::ALL.into_iter().filter(|other| *other != kind);
-    let columns = others.flat_map(|other| columns(other)).chain(&FIXED);
+    let columns = others.flat_map(columns).chain(&FIXED);
     let mut common: Vec<String> = columns.map(|column| compared(row, column)).collect();
     // Only sustained writes depend on their duration.
     let is_sustained = row.text("class").starts_with("writes-s");
