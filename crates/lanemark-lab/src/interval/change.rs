@@ -50,9 +50,9 @@ const fn learned(kind: ChangeKind) -> [f64; 3] {
         ChangeKind::Drive => [LEAST, 1.59, 2.42],
         ChangeKind::Port => [1.21, 1.59, 2.42],
         ChangeKind::Platform => [1.21, 1.59, 2.42],
-        ChangeKind::Host => [1.21, 1.59, 2.64],
-        ChangeKind::Depth => [1.15, 2.46, 2.42],
-        ChangeKind::BlockSize => [1.22, 1.59, 1.16],
+        ChangeKind::Host => [1.21, 1.59, 2.42],
+        ChangeKind::Depth => [1.15, 1.59, 2.42],
+        ChangeKind::BlockSize => [1.22, 1.59, 2.42],
         ChangeKind::Direction => [1.17, LEAST, 2.42],
     }
 }
