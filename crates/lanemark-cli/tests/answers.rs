@@ -182,7 +182,7 @@ fn other_commands_answer_first_too() {
         (&import, &["/data/file reads up to ", " MB/s"]),
         (&bench, &[" reads ", " IOPS (", " MB/s)"]),
         (&named, &["My drive reads ", " IOPS (", " MB/s)"]),
-        (&fit, &["The fitted model of ", " tests within ", "%"]),
+        (&fit, &["The fitted model of ", " tests; its largest error is ", "%"]),
         (
             &["library", "samsung-850-pro-1tb"],
             &["Samsung SSD 850 PRO 1TB: ", " stated", " assumed"],
