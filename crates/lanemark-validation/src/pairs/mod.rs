@@ -5,7 +5,7 @@
 //! Two measurements of one machine name it, or come from one page. A pair belongs to a half of the corpus if both rows
 //! belong to it; pairs of a training row and a held-out row are not used.
 //!
-//! The effects that the model omits are learned from the training pairs ([`learned`]).
+//! The effects that the model omits are learned from the training pairs ([`learned_factors`]).
 
 mod figures;
 mod learned;
