@@ -45,7 +45,7 @@ impl Lab {
         let last = trunk + system.spec.first().port_path.links.len() - 1;
         let is_last = matches!(hop.id, HopId::Link(depth) if usize::from(depth) == last);
         let own = system.taken.first().and_then(|taken| taken.own.as_ref()).filter(|_| is_last);
-        // A link as fast as the drive's own connector costs nothing: the speed behind the connector is not known.
+        // A link as fast as the drive's own connector costs nothing: the drive's speed without it is not known.
         if is_last && own.is_none() {
             return Ok(None);
         }

@@ -1,9 +1,9 @@
 //! Systems ranked by their rate for a workload.
 //!
-//! All systems are drawn together, so a value that several systems share does not affect their order. A system is
-//! behind another system only if the 80% interval of their ratio excludes 1; otherwise both have the same rank. The
-//! chance of the first place is the share of the draws in which the system is the fastest, with random effects of the
-//! size of the effects that the model omits.
+//! All systems are drawn together, so a value that several systems share does not affect their order. A system has a
+//! later rank than another system only if the 80% interval of their ratio excludes 1; otherwise both have the same
+//! rank. The chance of the first place is the share of the draws in which the system is the fastest, with random
+//! effects of the size of the effects that the model omits.
 //!
 //! Only tests whose rate a short run shows are ranked: traces and parallel tests are not.
 

@@ -195,3 +195,37 @@ fn rows(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_prices_are_errors_with_their_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("prices.csv");
+        let read = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            read_prices(&Library::built_in(), &file).map_err(|failure| failure.to_string())
+        };
+        let good = "drive,price\nsamsung-980-pro-1tb, 89.90\n./mine.toml,1e2\n";
+        assert_eq!(read(good).unwrap()["samsung-980-pro-1tb"], 89.9);
+        let long = format!("drive,price\n{}", "x".repeat(2 << 20));
+        for (text, part) in [
+            ("", ":1: expected the columns"),
+            ("price,drive\n", ":1: expected the columns"),
+            ("drive,price\nno-such-drive,1\n", ":2: unknown drive `no-such-drive`"),
+            ("drive,price\nsamsung-980-pro-1tb,-1\n", ":2: expected a price above 0"),
+            ("drive,price\nsamsung-980-pro-1tb,NaN\n", ":2: expected a price above 0"),
+            ("drive,price\nsamsung-980-pro-1tb\n", ":2: "),
+            (
+                "drive,price\nsamsung-980-pro-1tb,1\nsamsung-980-pro-1tb,2\n",
+                ":3: `samsung-980-pro-1tb` has two",
+            ),
+            (&long, "prices.csv"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+}
