@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _lanemark
 from ._ask import Study, bench, compare, fit, inspect, load_results, simulate
+from ._emulate import Server, Trial, report, trial
 from ._model import Library, System, Test, Workload, library
 from ._result import Answer, FittedDrive, Inspection, Result, StudyResult, WhatIf, results_folder
 from ._simulator import Completion, Simulator
@@ -42,6 +43,7 @@ __all__ = [
     "RefusedError",
     "Result",
     "RunError",
+    "Server",
     "Simulator",
     "Space",
     "Study",
@@ -51,6 +53,7 @@ __all__ = [
     "System",
     "Table",
     "Test",
+    "Trial",
     "WhatIf",
     "Workload",
     "bench",
@@ -59,8 +62,10 @@ __all__ = [
     "inspect",
     "library",
     "load_results",
+    "report",
     "results_folder",
     "simulate",
+    "trial",
 ]
 
 

@@ -231,6 +231,7 @@ def compare(
     fit: str | os.PathLike[str] | None = None,
     workload: str | None = None,
     interval: bool = True,
+    force: bool = False,
     full: bool = False,
     size: str | None = None,
     duration: str | None = None,
@@ -252,6 +253,7 @@ def compare(
         fit: The file that contains the output of ``lanemark drive --from … --json`` for the drive's model.
         workload: The tests. Default: the tests of the result, or ``data-sheet`` if ``first`` is a system.
         interval: Whether to add the 80% interval of each prediction.
+        force: Whether to predict tests whose measurement contradicts the model of the measured system.
         full: Whether to simulate each test and its repeats completely.
         size: The part of the target that each test uses, such as ``"256 MiB"``.
         duration: The time for which each test runs, such as ``"1 s"``.

@@ -286,8 +286,13 @@ class WhatIf(Answer):
 
     @property
     def tests(self) -> list[dict[str, Any]]:
-        """Each test, with the figures of both systems and the interval of the prediction."""
+        """Each predicted test, with the figures of both systems and the interval of the prediction."""
         return cast("list[dict[str, Any]]", self.to_dict()["tests"])
+
+    @property
+    def contradictions(self) -> list[dict[str, Any]]:
+        """Each test whose measurement lies outside the interval of the measured system's model, with the cause."""
+        return cast("list[dict[str, Any]]", self.to_dict().get("contradictions", []))
 
 
 class FittedDrive(Answer):

@@ -1,6 +1,7 @@
 //! `lanemark compare`: two results test by test, two systems under the same work, a measurement and its prediction, or
 //! systems in the order of their rates.
 
+mod baseline;
 mod ranked;
 
 use lanemark_lab::interval::DrawnSystem;
@@ -18,6 +19,10 @@ use crate::progress::LabProgressLine;
 use crate::{library, output, provenance, stop};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<CommandOutcome, Failure> {
+    if let Some(folder) = &args.baseline {
+        refuse_ranking_options(args)?;
+        return baseline::run(args, folder);
+    }
     let mut library = library::open(&args.run.library)?;
     if args.systems.len() > 2 || !args.drives.is_empty() {
         args.host.add_to(&mut library)?;
@@ -58,7 +63,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<CommandOutcome, Failure> {
 
 /// Rejects options of a ranking for up to two systems.
 fn refuse_ranking_options(args: &CompareArgs) -> Result<(), Failure> {
-    let options = [("--prices", args.prices.is_some()), ("--at-least", args.at_least.is_some())];
+    let options = [
+        ("--prices", args.prices.is_some()),
+        ("--at-least", args.at_least.is_some()),
+        ("--p99-below", args.p99_below.is_some()),
+    ];
     match options.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((option, _)) => Err(Failure::input(format!("{option} applies to a ranking"))
@@ -75,7 +84,7 @@ fn refuse_simulation_options(args: &CompareArgs) -> Result<(), Failure> {
         ("--set", !args.set.is_empty()),
         ("--fit", args.fit.is_some()),
         ("--workload", args.workload.is_some()),
-        ("--explain", args.explain),
+        ("--force", args.force),
         ("--full", args.full),
     ];
     match options.iter().find(|(_, is_given)| *is_given) {
@@ -136,7 +145,7 @@ fn predict(
         ("--queue-depth", args.queue_depth.is_some()),
         ("--fit", args.fit.is_some()),
         ("--workload", args.workload.is_some()),
-        ("--explain", args.explain),
+        ("--force", args.force),
     ];
     if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
         let message = format!("{option} does not apply to a measurement and its prediction");
@@ -186,6 +195,7 @@ fn what_if(
         fit: args.fit.as_deref(),
         workload: args.workload.as_deref(),
         intervals: !args.no_interval,
+        is_forced: args.force,
         scale: args.run.scale.scale(),
         seed: args.run.seed,
     };
@@ -202,7 +212,7 @@ fn what_if(
     } else {
         let style = output::style();
         let mut text = lanemark_report::whatif_text(&whatif, &style);
-        if args.explain {
+        if args.detail {
             text = with(text, &lanemark_report::whatif_evidence(&whatif, &style));
         }
         output::print(&text)?;

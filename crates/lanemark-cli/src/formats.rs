@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
-use lanemark_formats::{SupportLevel, fio_json};
+use lanemark_formats::{SupportLevel, continuous, fio_json};
 use lanemark_lab::columns::{Column, ColumnValues, RunTable};
 use lanemark_lab::json;
 use lanemark_lab::opened::OpenedWorkload;
@@ -25,6 +25,10 @@ pub(crate) enum OutputFormat {
     /// The text that CrystalDiskMark copies to the clipboard, with medians
     #[value(name = "crystaldiskmark")]
     CrystalDiskMark,
+    /// Bencher Metric Format: requests per second and mean latency
+    Bencher,
+    /// The rates for github-action-benchmark, tool customBiggerIsBetter
+    GithubBenchmark,
     /// Columns as CSV, with one row per test
     Csv,
 }
@@ -68,6 +72,8 @@ pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Optio
             Some(fio_json::write(result, since.map_or(0, |since| since.as_secs())))
         }
         OutputFormat::CrystalDiskMark => Some(crystaldiskmark::write(result, LineEnd::CrLf)),
+        OutputFormat::Bencher => Some(continuous::bencher(result)),
+        OutputFormat::GithubBenchmark => Some(continuous::github_benchmark(result)),
     }
 }
 

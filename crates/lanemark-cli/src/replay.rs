@@ -150,6 +150,7 @@ fn result(
     RunResult {
         schema_version: SCHEMA_VERSION,
         inspection: None,
+        power_cuts: Vec::new(),
         provenance: Default::default(),
         target: Target::Simulated(system.target.clone()),
         tests: vec![TestResult::new(&workload, &test, vec![sample])],

@@ -90,7 +90,12 @@ fn text(args: &ReportArgs, set: &ResultSet) -> Result<String, Failure> {
             _ => json::text(set.only_run()?)?,
         }),
         Some(OutputFormat::Csv) => Ok(csv(args, set.only_run()?)),
-        Some(OutputFormat::FioJson | OutputFormat::CrystalDiskMark) => {
+        Some(
+            OutputFormat::FioJson
+            | OutputFormat::CrystalDiskMark
+            | OutputFormat::Bencher
+            | OutputFormat::GithubBenchmark,
+        ) => {
             let run = set.only_run()?;
             check_requests(run)?;
             Ok(formats::foreign(run, format).unwrap_or_default())

@@ -14,7 +14,7 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lanemark_files::private::PrivateFolder;
 use lanemark_files::removal::remove_tree;
@@ -22,9 +22,7 @@ use lanemark_lab::results::{self, OutputFile};
 use lanemark_lab::scale::faults;
 use lanemark_lab::{assemble, settings};
 use lanemark_report::{trial_answer, trial_text};
-use lanemark_schema::result::{
-    PowerCutOutcome, PowerCutResults, Provenance, RequestErrors, RunResult, Sample, Warning,
-};
+use lanemark_schema::result::{PowerCut, Provenance, RequestErrors, RunResult, Sample, Warning};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{
     AverageMethod, Fault, LoadKind, Test, TestOrder, TraceSummary, Workload,
@@ -64,7 +62,10 @@ struct TrialSystem {
     name: String,
     system: System,
     faults: Vec<Fault>,
+    /// The factor by which simulated time passes more slowly.
+    scale: f64,
     samples: Vec<Sample>,
+    cuts: Vec<PowerCut>,
 }
 
 pub(crate) fn run(args: &TrialArgs) -> Result<CommandOutcome, Failure> {
@@ -123,26 +124,26 @@ pub(crate) fn run(args: &TrialArgs) -> Result<CommandOutcome, Failure> {
     if let Err(error) = folder.remove() {
         tell!("note: {} remains: {error}", path.display());
     }
-    let found = ran?;
+    let is_complete = ran?;
     if systems.iter().any(|system| system.samples.is_empty()) {
         tell!("interrupted before each system completed a turn; nothing is saved");
         return Ok(CommandOutcome::Interrupted);
     }
-    deliver(args, &systems, &found, provenance, &savings, page.as_ref())?;
-    Ok(command_outcome(&found))
+    deliver(args, &systems, is_complete, provenance, &savings, page.as_ref())?;
+    Ok(command_outcome(systems.iter().flat_map(|system| &system.cuts), is_complete))
 }
 
 /// Returns the end of the command. A loss takes precedence over an interruption, and an interruption over an unknown
 /// outcome.
-fn command_outcome(trial_outcome: &TrialOutcome) -> CommandOutcome {
-    let has_cut = |is_counted: fn(&PowerCutOutcome) -> bool| {
-        trial_outcome.cuts.iter().any(|system| system.count(|cut| is_counted(&cut.outcome)) > 0)
-    };
-    if has_cut(PowerCutOutcome::is_lost) {
+fn command_outcome<'c>(
+    cuts: impl Iterator<Item = &'c PowerCut> + Clone,
+    is_complete: bool,
+) -> CommandOutcome {
+    if cuts.clone().any(|cut| cut.outcome.is_lost()) {
         CommandOutcome::Damaged
-    } else if !trial_outcome.complete {
+    } else if !is_complete {
         CommandOutcome::Interrupted
-    } else if has_cut(PowerCutOutcome::is_unknown) {
+    } else if cuts.clone().any(|cut| cut.outcome.is_unknown()) {
         CommandOutcome::Unknown
     } else {
         CommandOutcome::Done
@@ -166,7 +167,9 @@ fn systems(
             name: name.clone(),
             system,
             faults: faults.clone(),
+            scale: 1.0,
             samples: Vec::new(),
+            cuts: Vec::new(),
         });
     }
     Ok(systems)
@@ -242,37 +245,35 @@ fn folder(within: Option<&Path>) -> Result<PrivateFolder, Failure> {
     })
 }
 
-/// The outcome of all turns and power cuts; the samples are in the systems.
-struct TrialOutcome {
-    cuts: Vec<PowerCutResults>,
-    /// Whether the trial was completed without an interruption.
-    complete: bool,
-}
-
-/// Runs all turns and power cuts.
+/// Runs all turns and power cuts, whose results are in the systems. Returns whether the trial was completed without an
+/// interruption.
 fn trial(
     args: &TrialArgs,
     bench: &TurnEnvironment,
     systems: &mut [TrialSystem],
     progress: &mut Progress,
-) -> Result<TrialOutcome, Failure> {
-    let interrupted = |cuts| Ok(TrialOutcome { cuts, complete: false });
+) -> Result<bool, Failure> {
     let turns = args.turns.unwrap_or(TURNS);
     let given = args.time_scale.map(lanemark_serve::clock::TimeScale::factor);
-    let first_turn = |index: usize, scale: f64| {
-        let name = &systems[index].name;
-        progress.show(&format!("{name} · uncounted turn, time scale {scale}"));
-        let sample = bench.turn(&format!("first-{index}-{scale}"), name, scale, args.seed)?;
-        Ok(sample.map(|sample| sample.is_served_in_time()))
-    };
-    let Some(scale) = time_scale(given, systems.len(), first_turn)? else {
-        return interrupted(Vec::new());
-    };
+    let mut round = Duration::ZERO;
+    for (index, system) in systems.iter_mut().enumerate() {
+        let name = &system.name;
+        let first_turn = |scale: f64| {
+            progress.show(&format!("{name} · uncounted turn, time scale {scale}"));
+            let begun = Instant::now();
+            let sample = bench.turn(&format!("first-{index}-{scale}"), name, scale, args.seed)?;
+            Ok(sample.map(|sample| (sample.is_served_in_time(), begun.elapsed())))
+        };
+        let Some((scale, took)) = time_scale(given, first_turn)? else { return Ok(false) };
+        system.scale = scale;
+        round += took;
+    }
     let has_cuts = args.check.is_some() && args.cuts > 0;
+    let cuts = if has_cuts { args.cuts } else { 0 };
+    tell!("{}", expected_text(round, turns, cuts));
     for system in systems.iter().filter(|_| has_cuts) {
-        let cut_trial = power_cut_trial(args, bench, system, scale);
-        if cut_trial.check_without_cut(progress)?.is_none() {
-            return interrupted(Vec::new());
+        if power_cut_trial(args, bench, system).check_without_cut(progress)?.is_none() {
+            return Ok(false);
         }
     }
     for number in 0..turns {
@@ -282,25 +283,40 @@ fn trial(
             let name = &system.name;
             progress.show(&format!("{name} · turn {turn} of {turns}"));
             let file = format!("turn-{turn}-{index}");
-            match bench.turn(&file, name, scale, args.seed.wrapping_add(number.into()))? {
+            let seed = args.seed.wrapping_add(number.into());
+            match bench.turn(&file, name, system.scale, seed)? {
                 Some(sample) => samples.push(sample),
-                None => return interrupted(Vec::new()),
+                None => return Ok(false),
             }
         }
         // Only complete rounds count, so that the turns remain paired.
         systems.iter_mut().zip(samples).for_each(|(system, sample)| system.samples.push(sample));
     }
-    let mut cuts = Vec::new();
-    for system in systems.iter().filter(|_| has_cuts) {
-        match power_cut_trial(args, bench, system, scale).run(progress) {
-            Some(one) => cuts.push(one),
-            None => return interrupted(cuts),
-        }
+    for system in systems.iter_mut().filter(|_| has_cuts) {
+        system.cuts = power_cut_trial(args, bench, system).run(progress);
         if stop::requested(&bench.stop) {
-            return interrupted(cuts);
+            return Ok(false);
         }
     }
-    Ok(TrialOutcome { cuts, complete: true })
+    Ok(true)
+}
+
+/// States how long a trial takes of which one turn of every system took `round`. A power cut happens on average in the
+/// middle of a turn, and its check takes about as long again.
+fn expected_text(round: Duration, turns: u32, cuts: u32) -> String {
+    let rounds = turns + cuts;
+    let seconds = (round * rounds).as_secs_f64();
+    let expected = match seconds {
+        0.0..100.0 => format!("{seconds:.0} s"),
+        _ => format!("{:.0} min", seconds / 60.0),
+    };
+    let turns = if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };
+    let cuts = match cuts {
+        0 => String::new(),
+        1 => " and 1 power cut".to_owned(),
+        more => format!(" and {more} power cuts"),
+    };
+    format!("{turns}{cuts} for each system take about {expected}")
 }
 
 /// Returns the power cuts of a system.
@@ -308,7 +324,6 @@ fn power_cut_trial<'c>(
     args: &'c TrialArgs,
     bench: &'c TurnEnvironment,
     system: &'c TrialSystem,
-    scale: f64,
 ) -> PowerCutTrial<'c> {
     PowerCutTrial {
         bench,
@@ -316,30 +331,26 @@ fn power_cut_trial<'c>(
         check: args.check.as_deref().unwrap_or_default(),
         count: args.cuts,
         seed: args.seed,
-        scale,
+        scale: system.scale,
         wall: wall(&system.samples),
     }
 }
 
-/// Runs an uncounted turn of each of the `systems`, and returns the time scale: `given`, or the smallest power of four
-/// at which the server delivers all answers in time. `is_in_time` runs the turn of a system at a time scale, and
-/// returns `None` if the trial was stopped.
+/// Runs uncounted turns of a system, and returns its time scale with the time of a turn at this scale: `given`, or the
+/// smallest power of four at which the server delivers all answers in time. `turn` runs a turn at a time scale and
+/// returns whether it was in time, or `None` if the trial was stopped.
 fn time_scale(
     given: Option<f64>,
-    systems: usize,
-    mut is_in_time: impl FnMut(usize, f64) -> Result<Option<bool>, Failure>,
-) -> Result<Option<f64>, Failure> {
+    mut turn: impl FnMut(f64) -> Result<Option<(bool, Duration)>, Failure>,
+) -> Result<Option<(f64, Duration)>, Failure> {
     let mut scale = given.unwrap_or(1.0);
-    for index in 0..systems {
-        loop {
-            let Some(in_time) = is_in_time(index, scale)? else { return Ok(None) };
-            if in_time || given.is_some() || scale >= SCALE_MAX {
-                break;
-            }
-            scale *= SCALE_STEP;
+    loop {
+        let Some((is_in_time, took)) = turn(scale)? else { return Ok(None) };
+        if is_in_time || given.is_some() || scale >= SCALE_MAX {
+            return Ok(Some((scale, took)));
         }
+        scale *= SCALE_STEP;
     }
-    Ok(Some(scale))
 }
 
 /// Returns the mean wall time of the program.
@@ -354,7 +365,7 @@ fn wall(samples: &[Sample]) -> Duration {
 fn deliver(
     args: &TrialArgs,
     systems: &[TrialSystem],
-    trial_outcome: &TrialOutcome,
+    is_complete: bool,
     mut provenance: Provenance,
     savings: &[ResultSaver],
     page: Option<&OutputFile>,
@@ -363,16 +374,16 @@ fn deliver(
     let command = command_text(args);
     let results: Vec<RunResult> = systems
         .iter()
-        .map(|system| result(system, &command, trial_outcome.complete, provenance.clone()))
+        .map(|system| result(system, &command, is_complete, provenance.clone()))
         .collect();
     let runs: Vec<&RunResult> = results.iter().collect();
     let saved: Vec<_> =
         savings.iter().zip(&results).map(|(saving, run)| (saving, saving.save_run(run))).collect();
     let written = page.map_or(Ok(()), |page| page.write(&lanemark_report::html(None, &runs)));
     if args.json {
-        output::print(&as_json(&results, &trial_outcome.cuts)?)?;
+        output::print(&as_json(&results)?)?;
     } else {
-        output::print(&trial_text(&runs, &trial_outcome.cuts, &output::style()))?;
+        output::print(&trial_text(&runs, &output::style()))?;
     }
     for (saving, saved) in saved {
         saving.report(saved)?;
@@ -413,6 +424,7 @@ fn result(
     if !errors.is_empty() {
         result.warnings.push(Warning::Failed { test: test.name.clone(), errors });
     }
+    result.power_cuts.clone_from(&system.cuts);
     result.provenance = provenance;
     result.complete &= complete;
     result
@@ -451,9 +463,9 @@ fn command_text(args: &TrialArgs) -> String {
     }
 }
 
-fn as_json(results: &[RunResult], cuts: &[PowerCutResults]) -> Result<String, Failure> {
+fn as_json(results: &[RunResult]) -> Result<String, Failure> {
     let runs: Vec<&RunResult> = results.iter().collect();
-    let outcome = json!({ "answer": trial_answer(&runs), "runs": results, "cuts": cuts });
+    let outcome = json!({ "answer": trial_answer(&runs), "runs": results });
     serde_json::to_string_pretty(&outcome)
         .map_err(|error| Failure::run(format!("the outcome can't be written as JSON: {error}")))
 }

@@ -206,7 +206,7 @@ fn evidence_is_printed_on_request_only() {
     let whatif = ["compare", SATA, ":sata-2", "--workload", TEST, "--duration", "10ms"];
     for (arguments, option, evidence) in [
         (&sim[..], "--explain", &[" are sourced, ", "The intervals cover 80% of the systems"][..]),
-        (&whatif, "--explain", &["The intervals cover 80% of the systems"]),
+        (&whatif, "--detail", &["The intervals cover 80% of the systems"]),
         (
             &["compare", "one.json", "other.json"],
             "--detail",

@@ -170,3 +170,77 @@ fn packed_traces_are_replayed_and_a_bomb_ends() {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("as gzip") && !errors.contains("panicked"), "{errors}");
 }
+
+/// Multiplies the rates of the only test of a saved result by `factor`.
+fn scale_rates(folder: &TempDir, file: &str, factor: f64) {
+    let path = folder.path().join(file);
+    let mut saved: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    for key in ["throughput_bytes_per_second", "iops"] {
+        let rate = &mut saved["tests"][0][key]["value"];
+        *rate = Value::from(rate.as_f64().unwrap() * factor);
+    }
+    fs::write(&path, saved.to_string()).unwrap();
+}
+
+#[test]
+fn a_baseline_grows_until_a_result_is_slower() {
+    let folder = tempfile::tempdir().unwrap();
+    let compare = |file: &str, more: &[&str]| {
+        let gate = ["compare", file, "--baseline", "base", "--fail-if", "slower by 5%"];
+        lanemark!(folder.path(), &[&gate[..], more].concat()).output()
+    };
+    let kept = || {
+        fs::read_dir(folder.path().join("base")).map_or(0, |entries| {
+            entries.filter(|entry| entry.as_ref().unwrap().path().extension().is_some()).count()
+        })
+    };
+    for (number, factor) in [1.0, 1.01, 0.99, 1.005].into_iter().enumerate() {
+        let file = format!("{number}.json");
+        simulated(&folder, &file, &["--seed", &number.to_string()]);
+        scale_rates(&folder, &file, factor);
+        let output = compare(&file, &[]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        assert_eq!(text.contains("contains no earlier result"), number == 0, "{text}");
+        assert_eq!(kept(), number + 1);
+    }
+    simulated(&folder, "slow.json", &["--seed", "9"]);
+    scale_rates(&folder, "slow.json", 0.8);
+    let output = compare("slow.json", &["--json"]);
+    assert_eq!((output.status.code(), kept()), (Some(1), 4));
+    let compared: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(compared["figures"][0]["verdict"], "lower", "{compared}");
+    assert_eq!(compared["a"]["name"], "4 earlier results");
+    let reason = String::from_utf8_lossy(&output.stderr);
+    assert!(reason.contains("which excludes a loss below 5.0%"), "{reason}");
+    // Results of other tests are not earlier results of these.
+    simulated(&folder, "deep.json", &["--queue-depth", "2"]);
+    let text = String::from_utf8_lossy(&compare("deep.json", &[]).stdout).into_owned();
+    assert!(text.contains("contains no earlier result"), "{text}");
+    // The same result is not its own baseline.
+    let text = String::from_utf8_lossy(&compare("deep.json", &[]).stdout).into_owned();
+    assert!(text.contains("contains no earlier result"), "{text}");
+}
+
+#[test]
+fn rates_are_written_for_continuous_benchmarking() {
+    let folder = tempfile::tempdir().unwrap();
+    simulated(&folder, "one.json", &[]);
+    let saved: Value =
+        serde_json::from_slice(&fs::read(folder.path().join("one.json")).unwrap()).unwrap();
+    let test = &saved["tests"][0];
+    let name = test["test"]["name"].as_str().unwrap();
+    let written = |format: &str| -> Value {
+        let text = lanemark!(folder.path(), &["report", "one.json", "--format", format]).stdout();
+        serde_json::from_str(&text).unwrap()
+    };
+    let bencher = written("bencher");
+    assert_eq!(bencher[name]["throughput"]["value"], test["iops"]["value"]);
+    assert_eq!(bencher[name]["throughput"]["lower_value"], test["iops"]["interval_95"][0]);
+    assert_eq!(bencher[name]["latency"]["value"], test["latency_mean_ns"]["value"]);
+    let action = written("github-benchmark");
+    let rate = test["throughput_bytes_per_second"]["value"].as_f64().unwrap() / 1e6;
+    assert_eq!((&action[0]["name"], &action[0]["unit"]), (&name.into(), &"MB/s".into()));
+    assert_eq!(action[0]["value"].as_f64(), Some(rate));
+    assert!(action[0]["range"].as_str().unwrap().starts_with("± "), "{action}");
+}

@@ -162,6 +162,7 @@ impl<'s> ResultDraft<'s> {
         let mut samples = self.tests.iter().flat_map(|test| &test.samples);
         let result = RunResult {
             inspection: None,
+            power_cuts: Vec::new(),
             schema_version: SCHEMA_VERSION,
             provenance: Provenance::default(),
             target: Target::Measured(MeasuredTarget { size_bytes, ..target }),

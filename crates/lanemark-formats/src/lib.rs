@@ -10,6 +10,7 @@
 //! | [`crystaldiskmark`] | its texts and KDiskMark's, into a result | the text that it copies to the clipboard |
 //! | `diskspd` | text and XML, into a result | – |
 //! | `tables` | kbench, pg_test_fsync, elbencho, spdk_nvme_perf, and fio's logs, into results | – |
+//! | [`continuous`] | – | the formats of Bencher and github-action-benchmark, from a result |
 //! | [`drives`] | lists of drives from `nvme list`, `smartctl`, `lsblk` and `lstopo` | – |
 //! | [`foreign`] | results in any of these formats, which `recognised` distinguishes | – |
 //! | `stated`, `partly`, `imported` | shared by the readers: incomplete tests, and the result with these tests | – |
@@ -24,6 +25,7 @@
 #![warn(missing_docs)]
 
 pub mod command_lines;
+pub mod continuous;
 pub mod crystaldiskmark;
 mod diskspd;
 pub mod drives;

@@ -16,6 +16,7 @@ pub fn result(
     RunResult {
         schema_version: SCHEMA_VERSION,
         inspection: None,
+        power_cuts: Vec::new(),
         provenance: provenance.clone(),
         target: Target::Measured(measured.target.clone()),
         workload: workload.clone(),

@@ -7,7 +7,9 @@
 //!
 //! Only tests whose rate a short run shows are ranked: traces and parallel tests are not.
 
-use lanemark_schema::result::{Provenance, RatioEstimate, RatioVerdict, SIDES_80, TestResult};
+use lanemark_schema::result::{
+    PredictionInterval, Provenance, RatioEstimate, RatioVerdict, SIDES_80, TestResult,
+};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::System;
@@ -45,6 +47,8 @@ pub struct RankedSystem {
     pub results: Vec<TestResult>,
     /// The geometric mean of the rates of all tests, in requests a second.
     pub rate: f64,
+    /// The interval of the rate and of the latency percentiles, if the ranking has one test.
+    pub interval: Option<PredictionInterval>,
     /// This system's rate divided by the rate of the next system; `None` for the last system.
     pub to_next: Option<RatioEstimate>,
     /// The chance that this system is the fastest.
@@ -58,13 +62,14 @@ struct Candidate {
     results: Vec<TestResult>,
     /// The logarithm of the geometric mean of the rates.
     log: f64,
+    interval: Option<PredictionInterval>,
     /// The geometric mean of the rates in all draws; `None` if too few draws result in valid systems.
     rates: Option<DrawnRates>,
 }
 
 impl Lab {
-    /// Ranks `systems` by the geometric mean of their rates in the tests of `workload`. Returns `None` if the run is
-    /// cancelled.
+    /// Ranks `systems` by the geometric mean of their rates in the tests of `workload`. The tests run until their rates
+    /// have converged, and also their percentiles if `with_percentiles` is true. Returns `None` if the run is cancelled.
     ///
     /// # Errors
     /// Returns an error if a system cannot be assembled, if a test does not fit a system, or if no test can be ranked.
@@ -72,6 +77,7 @@ impl Lab {
         &self,
         systems: &[DrawnSystem<'_>],
         workload: &Workload,
+        with_percentiles: bool,
         seed: u64,
         watch: &mut EventObserver<'_>,
     ) -> Result<Option<Ranking>, LabError> {
@@ -82,7 +88,10 @@ impl Lab {
         let works: Vec<LabRun<'_>> =
             assembled.iter().map(|system| LabRun { system, workload: &workload }).collect();
         let provenance = Provenance { seed, ..Provenance::default() };
-        let lab = Self { length: self.length.without_percentiles(), ..self.clone() };
+        let mut lab = self.clone();
+        if !with_percentiles {
+            lab.length = self.length.without_percentiles();
+        }
         let runs = lab.run_all(&works, &provenance, watch)?;
         if !runs.iter().all(|run| run.complete) {
             return Ok(None);
@@ -113,7 +122,8 @@ impl Lab {
             let logs = results.iter().map(|test| test.iops.value.ln());
             let log = logs.sum::<f64>() / ranked.len() as f64;
             let rates = (0..ranked.len()).map(|test| draws.rates(side, test)).collect();
-            Candidate { name, system, results, log, rates: DrawnRates::mean(rates) }
+            let interval = if ranked.len() == 1 { draws.interval(side, 0) } else { None };
+            Candidate { name, system, results, log, interval, rates: DrawnRates::mean(rates) }
         });
         Ok(Some(ranking(candidates.collect(), seed)))
     }
@@ -138,6 +148,7 @@ fn ranking(mut candidates: Vec<Candidate>, seed: u64) -> Ranking {
             rank: leader + 1,
             results: candidate.results.clone(),
             rate: candidate.log.exp(),
+            interval: candidate.interval.clone(),
             to_next: candidates.get(at + 1).map(|next| compare(next, candidate)),
             first_chance: chances[at],
         });
@@ -222,7 +233,7 @@ mod tests {
         let library = Library::built_in();
         let subject = |name| DrawnSystem { library: &library, name, settings: &[], ranges: &[] };
         let systems: Vec<_> = names.iter().map(|name| subject(*name)).collect();
-        Lab::default().rank(&systems, &workload(), 1, &mut |_| {}).unwrap().unwrap()
+        Lab::default().rank(&systems, &workload(), false, 1, &mut |_| {}).unwrap().unwrap()
     }
 
     const FAST: &str = "samsung-990-pro-2tb@workstation-x570:m2";
@@ -259,6 +270,6 @@ mod tests {
         lab.cancel.cancel();
         let library = Library::built_in();
         let systems = [DrawnSystem { library: &library, name: SLOW, settings: &[], ranges: &[] }];
-        assert_eq!(lab.rank(&systems, &workload(), 1, &mut |_| {}).unwrap(), None);
+        assert_eq!(lab.rank(&systems, &workload(), false, 1, &mut |_| {}).unwrap(), None);
     }
 }

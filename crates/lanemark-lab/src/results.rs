@@ -113,6 +113,39 @@ pub fn list(folder: &Path) -> Result<Vec<ListedResult>, LabError> {
     Ok(found)
 }
 
+/// Returns up to `count` complete runs in `folder` with the same target and tests as `new`, the newest first. The folder
+/// need not exist.
+///
+/// # Errors
+/// Returns an error if the folder or a result of the same workload cannot be read.
+pub fn earlier_runs(
+    folder: &Path,
+    new: &RunResult,
+    count: usize,
+) -> Result<Vec<RunResult>, LabError> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let mut runs = Vec::new();
+    for listed in list(folder)? {
+        let is_candidate = listed.complete && !listed.study && listed.title == new.workload.name;
+        if !is_candidate {
+            continue;
+        }
+        let SavedResult::Run(run) = load(&listed.path)? else { continue };
+        let is_same_work = run.workload.tests == new.workload.tests
+            && run.target_name() == new.target_name()
+            && *run != *new;
+        if is_same_work {
+            runs.push(*run);
+        }
+        if runs.len() == count {
+            break;
+        }
+    }
+    Ok(runs)
+}
+
 fn read_listed_result(path: PathBuf) -> Option<ListedResult> {
     let text = input::text(&path, input::RESULT_MAX).ok()?;
     let FileHead { schema_version, workload, systems, title, provenance, complete } =

@@ -1,26 +1,20 @@
 //! A workload on two systems, which run in parallel, and the interval of each prediction.
 
 mod deviation;
+mod evidence;
 mod question;
 
-use deviation::{CarriedDeviation, MeasuredDeviation, carried_deviation};
-use lanemark_schema::result::{
-    FittedDrive, PredictionInterval, Provenance, RatioEstimate, RunResult, SIDES_80, TestResult,
-    WhatIf, WhatIfFigures, WhatIfTest,
-};
+use evidence::Evidence;
+use lanemark_schema::result::{FittedDrive, Provenance, RunResult, WhatIf};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_sim::spec::{AttachmentSpec, MediaSpec};
-use lanemark_study::path::is_random;
 use lanemark_study::{System, UncertainValue};
 pub use question::{WhatIfQuestion, complete_name, is_result};
 
 use crate::error::LabError;
 use crate::event::EventObserver;
-use crate::interval::{
-    self, DrawnSystem, IntervalDraws, RequestGroup, Sharing, carried_share, host_share,
-    may_be_drawn,
-};
+use crate::interval::{DrawnSystem, IntervalDraws, Sharing};
 use crate::lab::{Lab, LabRun};
 
 /// Number of counted requests in a shortened test of small requests. Fewer large requests are sufficient.
@@ -49,6 +43,8 @@ pub struct WhatIfJob<'j> {
     /// A measured result of the current system, and the name of its file. The tests of the result are simulated in
     /// shortened form if this does not change the figures.
     pub measured: Option<(&'j str, &'j RunResult)>,
+    /// Whether tests are predicted although their measurement contradicts the model of the current system.
+    pub is_forced: bool,
     /// The differences of the alternative system, as text for display.
     pub changed: Vec<String>,
     /// The seed of all random numbers.
@@ -118,87 +114,27 @@ impl Lab {
             .as_ref()
             .map(|subjects| self.both_drawn(*subjects, [before, after], *seed, watch));
         let draws = draws.transpose()?;
-        let tests = before.tests.iter().zip(&after.tests).enumerate();
-        let seen: Vec<Option<MeasuredDeviation<'_>>> = before
-            .tests
-            .iter()
-            .map(|test| {
-                measured_deviation(test, measured.and_then(|(_, run)| run.test(&test.test.name)))
-            })
-            .collect();
-        let other_system = &other.system;
-        let tests = tests.map(|(place, (one, two))| {
-            let mut other = WhatIfFigures::from_result(two);
-            other.assumed = two
-                .samples
-                .first()
-                .and_then(|sample| other_system.assumed_limit(&two.test, sample));
-            let systems = [&present.system, other_system];
-            let changes = interval::changes(systems, [&one.test, &two.test]);
-            // The deviation of the same system is the measurement itself, not a mean over similar tests.
-            let is_identical = present.system.spec == other_system.spec && one.test == two.test;
-            let carried = if is_identical {
-                let own = seen[place].as_ref();
-                own.map(|own| CarriedDeviation { log: own.log, chance: None })
-            } else {
-                let share = carried_share(&changes, host_share_of(one));
-                carried_deviation(&seen, place, other.limit).and_then(|all| all.part(share))
-            };
-            let is_whole = is_identical || carried_share(&changes, 0.0) == 1.0;
-            let mut test = WhatIfTest {
-                test: one.test.name.clone(),
-                random: is_random(&one.test),
-                measured: measured
-                    .and_then(|(_, run)| run.test(&one.test.name))
-                    .map(WhatIfFigures::from_result),
-                present: WhatIfFigures::from_result(one),
-                other,
-                interval: None,
-                change: RatioEstimate::Identical,
-                carried: carried.map(|carried| carried.log.exp()),
-                shortened_to: shortened.get(place).copied().flatten(),
-            };
-            let draws = draws.as_ref().filter(|_| may_be_drawn(&before.workload, one));
-            let group = RequestGroup::of([&one.test, &two.test]);
-            let omitted = interval::omitted_factor(&changes, group);
-            test.interval = draws.and_then(|draws| match carried {
-                Some(carried) => {
-                    let chance = (SIDES_80 * carried.chance.unwrap_or_default()).exp();
-                    let omitted = omitted.ln().hypot(chance.ln()).exp();
-                    let interval = if !is_whole {
-                        // A part of the deviation is known, so the other part has its own spread.
-                        draws.interval(1, place).map(|own| widened(own, chance))
-                    } else if test.limit_stays() {
-                        draws.paired_interval(place, omitted)
-                    } else {
-                        draws.interval_with(place, omitted)
-                    };
-                    let above = interval::formula_margin(&other_system.spec) * chance;
-                    interval.map(|interval| capped(interval, &test, above))
-                }
-                None => draws.interval(1, place),
-            });
-            if !is_identical {
-                let ratio = test.expected() / test.present_bytes_per_second();
-                // A measured figure is fixed, so only the other system's figure is uncertain.
-                let relative = if test.measured.is_some() {
-                    test.interval.clone()
-                } else {
-                    draws.and_then(|draws| draws.paired_interval(place, omitted))
-                };
-                test.change = RatioEstimate::Uncertain {
-                    ratio,
-                    interval_80: relative
-                        .map(|interval| (ratio * interval.low_ratio, ratio * interval.high_ratio)),
-                };
+        let evidence = Evidence::new(
+            [&present.system, &other.system],
+            [before, after],
+            measured.map(|(_, run)| run),
+            draws.as_ref(),
+        );
+        let mut tests = Vec::new();
+        let mut contradictions = Vec::new();
+        for (place, result) in after.tests.iter().enumerate() {
+            let contradiction = evidence.contradiction(place);
+            let is_predicted = contradiction.is_none() || job.is_forced;
+            contradictions.extend(contradiction);
+            if !is_predicted {
+                continue;
             }
-            test
-        });
-        let mut tests: Vec<WhatIfTest> = tests.collect();
-        for (place, (told, result)) in tests.iter_mut().zip(&after.tests).enumerate() {
-            if let Some(path) = &mut told.other.path {
+            let mut test = evidence.test(place);
+            test.shortened_to = shortened.get(place).copied().flatten();
+            if let Some(path) = &mut test.other.path {
                 path.loss = self.link_loss(&other.system, place, result, *seed)?;
             }
+            tests.push(test);
         }
         if self.cancel.is_cancelled() {
             return Ok(None);
@@ -208,6 +144,7 @@ impl Lab {
             other: other.name.clone(),
             changed: job.changed.clone(),
             measured: measured.map(|(file, _)| file.to_owned()),
+            contradictions,
             tests,
         }))
     }
@@ -275,38 +212,6 @@ fn shorten(sides: [&mut WhatIfSide; 2], at: usize, measured: &RunResult) -> Opti
         test.interval = None;
     }
     Some(requests)
-}
-
-/// Returns a test of the current system together with its measurement.
-fn measured_deviation<'t>(
-    test_result: &'t TestResult,
-    measured: Option<&TestResult>,
-) -> Option<MeasuredDeviation<'t>> {
-    let measured = measured?.throughput_bytes_per_second.value;
-    let log = (measured / test_result.throughput_bytes_per_second.value).ln();
-    let limit = WhatIfFigures::from_result(test_result).limit;
-    log.is_finite().then_some(MeasuredDeviation { test: &test_result.test, limit, log })
-}
-
-/// Returns the share of a request's time for which the host works on it.
-fn host_share_of(result: &TestResult) -> f64 {
-    let path = result.samples.first().and_then(|sample| sample.path.as_ref());
-    path.map_or(0.0, host_share)
-}
-
-/// Returns an interval to which an independent error up to `factor` is added.
-fn widened(interval: PredictionInterval, factor: f64) -> PredictionInterval {
-    let low_ratio = (-interval.low_ratio.ln().hypot(factor.ln())).exp();
-    let high_ratio = interval.high_ratio.ln().hypot(factor.ln()).exp();
-    PredictionInterval { low_ratio, high_ratio, ..interval }
-}
-
-/// Returns the interval of a measured figure on a different path, limited to `above` times the throughput of that
-/// path's links.
-fn capped(interval: PredictionInterval, test: &WhatIfTest, above: f64) -> PredictionInterval {
-    let carried = test.other.links_bytes_per_second.unwrap_or(f64::INFINITY);
-    let most = (above * carried / test.expected()).max(1.0);
-    PredictionInterval { high_ratio: interval.high_ratio.min(most), ..interval }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, LabRun, WhatIfJob, WhatIfSide, assemble};
-use lanemark_schema::result::{Provenance, RatioEstimate, RunResult, WhatIf};
+use lanemark_schema::result::{ContradictionCause, Provenance, RatioEstimate, RunResult, WhatIf};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Pattern, Test, Workload};
 use lanemark_study::Library;
@@ -51,7 +51,15 @@ fn what_if(other: &str, measured: Option<&RunResult>) -> WhatIf {
     let present = side(PRESENT);
     let other = side(other);
     let measured = measured.map(|run| ("measured.json", run));
-    let job = WhatIfJob { present, other, subjects: None, measured, changed: Vec::new(), seed: 1 };
+    let job = WhatIfJob {
+        present,
+        other,
+        subjects: None,
+        measured,
+        is_forced: false,
+        changed: Vec::new(),
+        seed: 1,
+    };
     Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap()
 }
 
@@ -127,8 +135,18 @@ fn an_interval_does_not_exceed_the_rate_of_the_links() {
     assert!(high / links <= 1.03 + 1e-9 && high > links, "{high} over {links}");
 }
 
-/// Returns the what-if of two systems with intervals.
+/// Returns the what-if of two systems with intervals, also for tests whose measurement contradicts the model.
 fn drawn_what_if(names: [&str; 2], workload: &Workload, measured: Option<&RunResult>) -> WhatIf {
+    answer_drawn(names, workload, measured, true)
+}
+
+/// Returns the what-if of two systems with intervals.
+fn answer_drawn(
+    names: [&str; 2],
+    workload: &Workload,
+    measured: Option<&RunResult>,
+    is_forced: bool,
+) -> WhatIf {
     let library = Library::built_in();
     let subject = |name| DrawnSystem { library: &library, name, settings: &[], ranges: &[] };
     let side = |name: &str| WhatIfSide {
@@ -141,10 +159,41 @@ fn drawn_what_if(names: [&str; 2], workload: &Workload, measured: Option<&RunRes
         other: side(names[1]),
         subjects: Some(names.map(subject)),
         measured: measured.map(|run| ("measured.json", run)),
+        is_forced,
         changed: Vec::new(),
         seed: 1,
     };
     Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap()
+}
+
+/// A measurement outside the interval of the current system's model is no basis of a prediction.
+#[test]
+fn a_contradicted_test_is_predicted_only_by_force() {
+    let mut workload = workload();
+    workload.tests.truncate(2);
+    let system = assemble(&Library::built_in(), PRESENT, &[]).unwrap();
+    let work = LabRun { system: &system, workload: &workload };
+    let mut runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
+    let agreed = answer_drawn([PRESENT, PORT], &workload, Some(&runs[0]), false);
+    assert!(agreed.contradictions.is_empty() && agreed.tests.len() == 2, "{agreed:?}");
+    // One request at a time is a hundredth of what the test with 128 outstanding requests states.
+    let deep = &mut runs[0].tests[1];
+    deep.throughput_bytes_per_second.value /= 50.0;
+    deep.iops.value /= 50.0;
+    let names = |answer: &WhatIf| -> Vec<String> {
+        answer.tests.iter().map(|test| test.test.clone()).collect()
+    };
+    let refused = answer_drawn([PRESENT, PORT], &workload, Some(&runs[0]), false);
+    assert_eq!(names(&refused), ["one"]);
+    let [contradiction] = refused.contradictions.as_slice() else { panic!("{refused:?}") };
+    assert_eq!(contradiction.test, "deep");
+    let ContradictionCause::Outstanding { mean, stated } = contradiction.cause else {
+        panic!("{contradiction:?}")
+    };
+    assert!(stated == 128 && (mean - 128.0 / 50.0).abs() < 0.1, "{mean}");
+    let forced = answer_drawn([PRESENT, PORT], &workload, Some(&runs[0]), true);
+    assert_eq!(names(&forced), ["one", "deep"]);
+    assert_eq!(forced.contradictions, refused.contradictions);
 }
 
 /// Without a measurement, the interval describes the other system, whose values are less certain here.
@@ -234,6 +283,7 @@ fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
             other: side(&other, &slower),
             subjects,
             measured,
+            is_forced: false,
             changed: Vec::new(),
             seed: 1,
         };

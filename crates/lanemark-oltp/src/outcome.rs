@@ -241,6 +241,7 @@ pub fn result(
         complete,
         warnings,
         inspection: None,
+        power_cuts: Vec::new(),
     }
 }
 

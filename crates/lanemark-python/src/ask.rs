@@ -78,6 +78,7 @@ pub(crate) struct CompareOptions {
     fit: Option<PathBuf>,
     workload: Option<String>,
     interval: bool,
+    force: bool,
     full: bool,
     size: Option<String>,
     duration: Option<String>,
@@ -119,6 +120,7 @@ pub(crate) fn compare(
             fit: options.fit.as_deref(),
             workload: options.workload.as_deref(),
             intervals: options.interval,
+            is_forced: options.force,
             scale,
             seed: options.seed,
         };

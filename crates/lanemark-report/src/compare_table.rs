@@ -5,6 +5,7 @@
 //! logarithms are added.
 
 mod answer;
+mod baseline;
 
 use lanemark_schema::result::{
     ComparedFigure, ComparedRun, ComparedRuns, FigureMetric, FigureUncertainty, RatioEstimate,
@@ -25,6 +26,7 @@ use crate::target;
 use crate::terminal::TerminalText;
 use crate::verdict::{NOT_SHOWN, SAME, is_shown};
 use answer::answer;
+pub use baseline::{baseline_text, compare_baseline};
 
 /// A figure of a test, with its value in each of the two runs, and the ratio of the second to the first.
 struct FigurePair {

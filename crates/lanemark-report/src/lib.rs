@@ -60,7 +60,7 @@ mod whatif;
 mod wrong;
 
 pub use answer::answer;
-pub use compare_table::{compare_runs, compare_table};
+pub use compare_table::{baseline_text, compare_baseline, compare_runs, compare_table};
 pub use database::{
     ChangeVerdict, FigureChange, SavedServers, compare, database_compare_text, database_text,
     nodes_saved, warnings,
@@ -76,7 +76,7 @@ pub use inspection::{inspection_svg, inspection_text};
 pub use lead::sentence_text;
 pub use path::{path_sentence, path_svg, path_table};
 pub use plan::plan_text;
-pub use ranking::{RankedRow, ranking_answer, ranking_text};
+pub use ranking::{RankedRow, TargetVerdict, ranking_answer, ranking_text};
 pub use rate_phases::phases_sentence;
 pub use results_answer::results_answer;
 pub use run_table::{run_evidence, run_table};

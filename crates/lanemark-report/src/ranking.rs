@@ -25,8 +25,48 @@ pub struct RankedRow {
     pub first_chance: f64,
     /// The price of the drive, if it is known.
     pub price: Option<f64>,
-    /// Whether the system reaches the requested rate, if one was requested.
-    pub reaches: Option<bool>,
+    /// Whether the system meets the target, if there is one.
+    pub target: Option<TargetVerdict>,
+}
+
+/// Whether a system meets a target, as the interval of its prediction shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TargetVerdict {
+    /// The whole interval meets the target.
+    Met,
+    /// The interval contains the target, or there is no interval.
+    NotSure,
+    /// The whole interval misses the target.
+    Missed,
+}
+
+impl TargetVerdict {
+    /// Returns the verdict for a figure with the interval `[low, high]` that must be at least `target`.
+    pub fn at_least(target: f64, interval: Option<[f64; 2]>) -> Self {
+        match interval {
+            Some([low, _]) if low >= target => Self::Met,
+            Some([_, high]) if high < target => Self::Missed,
+            _ => Self::NotSure,
+        }
+    }
+
+    /// Returns the verdict for a figure with the interval `[low, high]` that must be below `target`.
+    pub fn below(target: f64, interval: Option<[f64; 2]>) -> Self {
+        match interval {
+            Some([_, high]) if high < target => Self::Met,
+            Some([low, _]) if low >= target => Self::Missed,
+            _ => Self::NotSure,
+        }
+    }
+
+    /// Returns the verdict in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::NotSure => "not sure",
+            Self::Missed => "missed",
+        }
+    }
 }
 
 /// Returns the answer, such as `A is the fastest of 3 systems, 1.40x (1.20 to 1.70) as fast as the next; …`.
@@ -57,25 +97,35 @@ pub fn ranking_answer(rows: &[RankedRow]) -> String {
         ),
         ([], _) => String::new(),
     };
-    if let Some(cheapest) = cheapest(rows) {
-        let price = cheapest.price.map_or(String::new(), |price| fixed(price, 2));
-        text +=
-            &format!(" The cheapest that reaches the rate is {}, for {price}.", cheapest.system);
-    } else if rows.iter().any(|row| row.reaches.is_some())
-        && !rows.iter().any(|row| row.reaches == Some(true))
-    {
-        text += " No system reaches the rate.";
-    }
-    text
+    text + &target_sentence(rows)
 }
 
-/// Returns the cheapest system that reaches the requested rate.
-fn cheapest(rows: &[RankedRow]) -> Option<&RankedRow> {
-    let reaching = rows.iter().filter(|row| row.reaches == Some(true) && row.price.is_some());
-    reaching.min_by(|one, two| {
-        let price = |row: &RankedRow| row.price.unwrap_or(f64::INFINITY);
-        price(one).total_cmp(&price(two))
-    })
+/// Names the cheapest system that meets the target; empty without a target.
+fn target_sentence(rows: &[RankedRow]) -> String {
+    let price = |row: &RankedRow| match row.price {
+        Some(price) => format!("{}, for {}", row.system, fixed(price, 2)),
+        None => row.system.clone(),
+    };
+    let of = |verdict: TargetVerdict| {
+        let equal = rows.iter().filter(move |row| row.target == Some(verdict));
+        equal.min_by(|one, two| {
+            let price = |row: &RankedRow| row.price.unwrap_or(f64::INFINITY);
+            price(one).total_cmp(&price(two))
+        })
+    };
+    let found = [TargetVerdict::Met, TargetVerdict::NotSure, TargetVerdict::Missed].map(of);
+    match found {
+        [None, None, None] => String::new(),
+        [Some(met), ..] if met.price.is_some() => {
+            format!(" The cheapest that meets the target is {}.", price(met))
+        }
+        [Some(met), ..] => format!(" The fastest that meets the target is {}.", price(met)),
+        [None, Some(unsure), _] => format!(
+            " No system surely meets the target; its interval contains the target for {}.",
+            price(unsure)
+        ),
+        [None, None, Some(_)] => " No system meets the target.".to_owned(),
+    }
 }
 
 /// Writes the answer and a table of all systems. `tests` are the names of the tests.
@@ -117,7 +167,7 @@ pub fn ranking_text(rows: &[RankedRow], tests: &[String], style: &Style) -> Stri
             Cell::plain(percent_whole(row.first_chance)),
             known(row.price.map(|price| fixed(price, 2))),
             known(row.price.map(|price| significant(rate / price))),
-            known(row.reaches.map(|reaches| if reaches { "reached" } else { "missed" }.to_owned())),
+            known(row.target.map(|verdict| verdict.text().to_owned())),
         ]);
     }
     sheet.table(&table);
@@ -142,7 +192,7 @@ mod tests {
             to_next,
             first_chance: 0.5,
             price: None,
-            reaches: None,
+            target: None,
         }
     }
 
@@ -164,15 +214,41 @@ mod tests {
     }
 
     #[test]
-    fn the_cheapest_system_that_reaches_the_rate_is_named() {
+    fn the_cheapest_system_that_meets_the_target_is_named() {
         let mut rows = [row("a", 1, None), row("b", 1, None), row("c", 1, None)];
-        for (row, (price, reaches)) in rows.iter_mut().zip([(9.0, true), (5.0, true), (1.0, false)])
+        let verdicts = [TargetVerdict::Met, TargetVerdict::Met, TargetVerdict::NotSure];
+        for (row, (price, verdict)) in
+            rows.iter_mut().zip([9.0, 5.0, 1.0].into_iter().zip(verdicts))
         {
-            (row.price, row.reaches) = (Some(price), Some(reaches));
+            row.price = Some(price);
+            row.target = Some(verdict);
         }
         let answer = ranking_answer(&rows);
-        assert!(answer.ends_with("The cheapest that reaches the rate is b, for 5.00."), "{answer}");
-        rows.iter_mut().for_each(|row| row.reaches = Some(false));
-        assert!(ranking_answer(&rows).ends_with("No system reaches the rate."));
+        assert!(answer.ends_with("The cheapest that meets the target is b, for 5.00."), "{answer}");
+        rows[1].target = Some(TargetVerdict::NotSure);
+        rows[0].target = Some(TargetVerdict::Missed);
+        let answer = ranking_answer(&rows);
+        assert!(
+            answer.ends_with("No system surely meets the target; its interval contains the target for c, for 1.00."),
+            "{answer}"
+        );
+        rows.iter_mut().for_each(|row| row.target = Some(TargetVerdict::Missed));
+        assert!(ranking_answer(&rows).ends_with("No system meets the target."));
+    }
+
+    #[test]
+    fn a_target_inside_the_interval_is_not_sure() {
+        let interval = Some([90.0, 120.0]);
+        for (target, least, below) in [
+            (80.0, TargetVerdict::Met, TargetVerdict::Missed),
+            (90.0, TargetVerdict::Met, TargetVerdict::Missed),
+            (100.0, TargetVerdict::NotSure, TargetVerdict::NotSure),
+            (120.0, TargetVerdict::NotSure, TargetVerdict::NotSure),
+            (121.0, TargetVerdict::Missed, TargetVerdict::Met),
+        ] {
+            assert_eq!(TargetVerdict::at_least(target, interval), least, "{target}");
+            assert_eq!(TargetVerdict::below(target, interval), below, "{target}");
+        }
+        assert_eq!(TargetVerdict::at_least(1.0, None), TargetVerdict::NotSure);
     }
 }

@@ -3,13 +3,14 @@
 use lanemark_schema::result::{RunResult, StudyOutcome};
 
 use crate::study_table::study_answer;
-use crate::{lead, summary, target};
+use crate::{lead, summary, target, trial};
 
 /// Returns the answer to the results that a page or drawing shows together: the answer of the study, of the only run,
 /// or of the comparison of all runs; `None` if there are no results.
 pub fn results_answer(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Option<String> {
     match (study, runs) {
         (Some(study), _) => Some(study_answer(study)),
+        (None, runs) if trial::trial_answer(runs).is_some() => trial::trial_answer(runs),
         (None, [only]) => Some(lead::run(only)),
         (None, several) => {
             let labels: Vec<String> = several.iter().map(|run| target::subject(run)).collect();

@@ -53,5 +53,6 @@ pub(crate) fn run(tests: Vec<TestResult>) -> RunResult {
         complete: true,
         warnings: Vec::new(),
         inspection: None,
+        power_cuts: Vec::new(),
     }
 }

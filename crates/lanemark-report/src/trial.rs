@@ -6,16 +6,17 @@
 //! if this machine failed some of its requests.
 
 use lanemark_schema::result::{
-    LiveDelivery, PairedRatio, PowerCut, PowerCutOutcome, PowerCutResults, RequestErrors,
-    RunResult, Sample, Statistic,
+    LiveDelivery, PowerCut, PowerCutOutcome, RatioEstimate, RatioVerdict, RequestErrors, RunResult,
+    Sample, Statistic,
 };
-use lanemark_schema::workload::AverageMethod;
+use lanemark_schema::workload::{AverageMethod, FaultKind};
 
 use crate::Style;
 use crate::credits;
 use crate::number::{fixed, grouped, or_absent, percent_whole, ratio, significant};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
+use crate::verdict::ratio_with_interval;
 
 /// The name under which the time for flushes is listed.
 const FLUSHES: &str = "flushes";
@@ -104,14 +105,24 @@ impl<'r> TrialResults<'r> {
     }
 
     /// Returns the ratio of this system's time to the other system's time.
-    fn over(&self, other: &Self) -> Option<PairedRatio> {
+    fn over(&self, other: &Self) -> Option<RatioEstimate> {
         let pairs: Vec<(f64, f64)> = other.times().into_iter().zip(self.times()).collect();
-        PairedRatio::from_pairs(&pairs)
+        RatioEstimate::of_pairs(&pairs)
     }
 }
 
-/// Returns the answer of a trial in one or two sentences; `None` if the runs are not a trial.
+/// Returns the answer of a trial in a few sentences, which begins with the verdict about the data after power cuts;
+/// `None` if the runs are not a trial.
 pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
+    let time = time_answer(runs)?;
+    let verdicts = runs.iter().filter_map(|run| verdict(TrialResults::from_run(run)?.name, run));
+    let mut sentences: Vec<String> = verdicts.collect();
+    sentences.push(time);
+    Some(sentences.join(" "))
+}
+
+/// Returns the comparison of the times of all systems.
+fn time_answer(runs: &[&RunResult]) -> Option<String> {
     let systems: Option<Vec<TrialResults<'_>>> =
         runs.iter().map(|run| TrialResults::from_run(run)).collect();
     let mut systems = systems.filter(|systems| !systems.is_empty())?;
@@ -159,22 +170,24 @@ fn comparison_text(first: &TrialResults<'_>, other: &TrialResults<'_>) -> String
     let Some(found) = other.over(first) else {
         return format!("{} and {} cannot be compared", first.name, other.name);
     };
-    let factor = ratio(found.value);
     let turns = first.turns.len().min(other.turns.len());
-    let Some((low, high)) = found.interval_95 else {
-        return format!(
+    let turns = if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };
+    let factor = ratio_with_interval(found);
+    match (found.verdict(), found.interval_80()) {
+        (RatioVerdict::Higher | RatioVerdict::Lower, _) => {
+            format!("{} finishes {factor} sooner than {} ({turns})", first.name, other.name)
+        }
+        (RatioVerdict::Same, _) => {
+            format!("{} and {} take the same time within 3% ({turns})", first.name, other.name)
+        }
+        (RatioVerdict::NotShown, Some(_)) => format!(
+            "No difference between {} and {} is shown: the times differ by {factor} ({turns})",
+            first.name, other.name
+        ),
+        (RatioVerdict::NotShown, None) => format!(
             "{} takes {factor} the time of {} in one turn, without an interval",
             other.name, first.name
-        );
-    };
-    let interval = format!("95% interval {} to {} over {turns} turns", ratio(low), ratio(high));
-    if found.is_shown() {
-        format!("{} finishes {factor} sooner than {} ({interval})", first.name, other.name)
-    } else {
-        format!(
-            "No difference between {} and {} is shown: the times differ by {factor} ({interval})",
-            first.name, other.name
-        )
+        ),
     }
 }
 
@@ -190,7 +203,7 @@ fn describe_wait(system: &TrialResults<'_>) -> Option<String> {
 }
 
 /// Writes the answer, a table of the systems, and the effects of the power cuts.
-pub fn trial_text(runs: &[&RunResult], cuts: &[PowerCutResults], style: &Style) -> String {
+pub fn trial_text(runs: &[&RunResult], style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     if let Some(answer) = trial_answer(runs) {
         sheet.answer(&answer);
@@ -199,73 +212,114 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[PowerCutResults], style: &Style) 
     if let Some(table) = table(runs) {
         sheet.table(&table);
     }
-    let systems: Vec<TrialResults<'_>> =
-        runs.iter().filter_map(|run| TrialResults::from_run(run)).collect();
-    let ends = systems.iter().filter_map(|system| Some((system.name, system.end_of_credits()?)));
-    for (number, (name, end)) in ends.enumerate() {
-        if number == 0 {
-            sheet.blank();
-        }
-        sheet.paragraph(&format!("{name}: {end}"));
-    }
-    let scales = systems.iter().map(|system| system.time_scale());
-    if let Some(scale) = scales.filter(|scale| *scale != 1.0).reduce(f64::max) {
+    for sentence in notes(runs) {
         sheet.blank();
-        sheet.minor_paragraph(&format!(
-            "Served at time scale {}: simulated time passed more slowly by this factor, and the stated times are converted back.",
-            significant(scale)
-        ));
+        sheet.minor_paragraph(&sentence);
     }
+    let cuts: Vec<String> = runs.iter().flat_map(|run| cut_texts(run)).collect();
     if !cuts.is_empty() {
         sheet.blank();
-        cuts.iter().for_each(|system| sheet.paragraph(&cut_text(system)));
-        for system in cuts {
-            for text in system.cuts.iter().filter_map(|cut| outcome_text(&system.system, cut)) {
-                sheet.item("- ", &text, CellEmphasis::Warning);
-            }
-        }
     }
+    cuts.iter().for_each(|text| sheet.item("- ", text, CellEmphasis::Warning));
     sheet.finish()
 }
 
-/// Describes the power cuts of a system.
-fn cut_text(results: &PowerCutResults) -> String {
-    let lost = match results.count(|cut| cut.outcome.is_lost()) {
-        0 => None,
-        count => Some(format!("ACKNOWLEDGED DATA WAS LOST in {count}")),
-    };
-    let unknown = match results.count(|cut| cut.outcome.is_unknown()) {
-        0 => None,
-        count => Some(format!("it is not known in {count} whether acknowledged data was lost")),
-    };
-    let kept = match results.count(|cut| cut.outcome == PowerCutOutcome::Kept) {
-        0 => None,
-        count if count == results.cuts.len() => Some("no acknowledged data was lost".to_owned()),
-        count => Some(format!("no acknowledged data was lost in {count}")),
-    };
-    let outcomes: Vec<String> = [lost, unknown, kept].into_iter().flatten().collect();
-    let late = match results.count(|cut| cut.finished_before) {
-        0 => String::new(),
-        count => format!(" {count} happened after the command had ended."),
-    };
-    format!(
-        "{} power cuts on {}: {}. In {} of them the drive lost writes that no flush had stored.{late}",
-        results.cuts.len(),
-        results.system,
-        outcomes.join("; "),
-        results.count(|cut| cut.lost_writes)
-    )
+/// Returns the ends of burst credits and the time scales of all systems.
+pub(crate) fn notes(runs: &[&RunResult]) -> Vec<String> {
+    let systems: Vec<TrialResults<'_>> =
+        runs.iter().filter_map(|run| TrialResults::from_run(run)).collect();
+    let ends = systems.iter().filter_map(|system| Some((system.name, system.end_of_credits()?)));
+    let mut notes: Vec<String> = ends.map(|(name, end)| format!("{name}: {end}")).collect();
+    let scaled = systems.iter().filter(|system| system.time_scale() != 1.0);
+    let scaled: Vec<String> = scaled
+        .map(|system| format!("{} at time scale {}", system.name, significant(system.time_scale())))
+        .collect();
+    if !scaled.is_empty() {
+        notes.push(format!(
+            "Served {}: simulated time passed more slowly by this factor, and the stated times are converted back.",
+            scaled.join(", ")
+        ));
+    }
+    notes
 }
 
-/// Describes a cut after which the data was not kept, or is not known to be kept.
-fn outcome_text(system: &str, cut: &PowerCut) -> Option<String> {
-    let found = match &cut.outcome {
-        PowerCutOutcome::Kept => return None,
-        PowerCutOutcome::Lost { output } => format!("the check reports a loss: {output}"),
-        PowerCutOutcome::Unknown { cause } => format!("the outcome is not known: {cause}"),
+/// Returns the verdict about the data of the system `name` after its power cuts; `None` without power cuts.
+fn verdict(name: &str, run: &RunResult) -> Option<String> {
+    let cuts = &run.power_cuts;
+    let count =
+        |is_counted: fn(&PowerCut) -> bool| cuts.iter().filter(|cut| is_counted(cut)).count();
+    let all = count(|_| true);
+    let lost = count(|cut| cut.outcome.is_lost());
+    let unknown = count(|cut| cut.outcome.is_unknown());
+    let cut_word = if all == 1 { "power cut" } else { "power cuts" };
+    let mut text = match (lost, unknown) {
+        _ if all == 0 => return None,
+        (0, 0) => format!("No acknowledged data was lost in {all} {cut_word} on {name}."),
+        (0, _) => format!(
+            "It is not known in {unknown} of {all} {cut_word} on {name} whether acknowledged data was lost."
+        ),
+        (_, 0) => format!(
+            "ACKNOWLEDGED DATA WAS LOST in {lost} of {all} {cut_word} on {name}{}.",
+            loss_causes(run)
+        ),
+        (..) => format!(
+            "ACKNOWLEDGED DATA WAS LOST in {lost} of {all} {cut_word} on {name}{}; it is not known for {unknown} more.",
+            loss_causes(run)
+        ),
     };
-    let after = time_text(cut.after_s);
-    Some(format!("{system}, cut {}, after {after}: {}", cut.cut, found.replace('\n', "; ")))
+    let reverted = count(|cut| cut.lost_writes);
+    if lost == 0 {
+        text += &format!(" In {reverted} of them the drive lost writes that no flush had stored.");
+    }
+    match count(|cut| cut.finished_before) {
+        0 => {}
+        1 => text += " 1 happened after the command had ended.",
+        late => text += &format!(" {late} happened after the command had ended."),
+    }
+    Some(text)
+}
+
+/// Returns the causes of the losses as a clause.
+fn loss_causes(run: &RunResult) -> String {
+    let lost = run.power_cuts.iter().filter(|cut| cut.outcome.is_lost());
+    let mut causes: Vec<&str> = lost.map(|cut| loss_cause(run, cut)).collect();
+    causes.sort_unstable();
+    causes.dedup();
+    format!(": {}", causes.join("; "))
+}
+
+/// Returns why a power cut lost acknowledged data.
+fn loss_cause(run: &RunResult, cut: &PowerCut) -> &'static str {
+    let lies = run.workload.faults.iter().any(|fault| fault.kind == FaultKind::LyingFlush);
+    match (cut.lost_writes, lies) {
+        (true, true) => "the drive had answered flushes without storing the data",
+        (true, false) => "the drive lost writes that the command had not flushed",
+        (false, _) => {
+            "the drive lost nothing, so the command had not written the data to the drive"
+        }
+    }
+}
+
+/// Describes the cuts after which the data was not kept, or is not known to be kept.
+pub(crate) fn cut_texts(run: &RunResult) -> Vec<String> {
+    let Some(system) = TrialResults::from_run(run) else { return Vec::new() };
+    let text = |cut: &PowerCut| {
+        let outcome = match &cut.outcome {
+            PowerCutOutcome::Kept => return None,
+            PowerCutOutcome::Lost { output } => {
+                format!("{}; the check reports: {output}", loss_cause(run, cut))
+            }
+            PowerCutOutcome::Unknown { cause } => format!("the outcome is not known: {cause}"),
+        };
+        let after = time_text(cut.after_s);
+        Some(format!(
+            "{}, cut {}, after {after}: {}",
+            system.name,
+            cut.cut,
+            outcome.replace('\n', "; ")
+        ))
+    };
+    run.power_cuts.iter().filter_map(text).collect()
 }
 
 /// Builds a table with a row per system; `None` if the runs are not a trial.
@@ -311,7 +365,7 @@ pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
             Cell::plain(system.name),
             Cell::strong(significant(time.value)),
             Cell::inked(interval.unwrap_or_default(), CellEmphasis::Faint),
-            Cell::plain(or_absent(against.map(|found| found.value), ratio)),
+            Cell::plain(or_absent(against.map(RatioEstimate::ratio), ratio)),
             Cell::plain(or_absent(system.waiting_share(), percent_whole)),
             Cell::plain(
                 part.map_or(String::new(), |(name, share)| {

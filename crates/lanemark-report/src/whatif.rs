@@ -1,5 +1,7 @@
 //! The comparison of another path with the present path.
 
+mod contradiction;
+
 use lanemark_schema::result::{RatioEstimate, RatioVerdict, WhatIf, WhatIfFigures, WhatIfTest};
 
 use crate::Style;
@@ -17,6 +19,13 @@ use crate::verdict::{NOT_SHOWN, SAME, interval_of_change, size_of_change};
 /// Writes the answer as a sentence, then both systems by test, and the bottleneck of each system.
 pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
+    let contradictions = contradiction::sentences(whatif);
+    if let Some(sentences) = &contradictions {
+        sheet.answer(sentences);
+        if whatif.tests.is_empty() {
+            return sheet.finish();
+        }
+    }
     sheet.answer(&format!("{}{}", answer(whatif), credit_ends(whatif)));
     if whatif.other == whatif.present {
         sheet.heading(&format!("{} with other values", whatif.other));

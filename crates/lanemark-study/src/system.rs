@@ -400,6 +400,7 @@ impl System {
         let mut result = RunResult {
             schema_version: SCHEMA_VERSION,
             inspection: None,
+            power_cuts: Vec::new(),
             provenance,
             target: Target::Simulated(self.target.clone()),
             workload: workload.clone(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args as ClapArgs;
-use lanemark_schema::units::BytesPerSecond;
+use lanemark_schema::units::{BytesPerSecond, Duration};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
 
 use super::gate::LossGate;
@@ -21,6 +21,7 @@ The second system takes each part that it does not name from the first:
 
 Examples:
   lanemark compare before.json after.json --fail-if 'slower by 5%'
+  lanemark compare new.json --baseline results/ --fail-if 'slower by 5%'
   lanemark compare samsung-850-pro-1tb@workstation-z170:sata samsung-950-pro-512gb@workstation-z170:m2
   lanemark compare samsung-980-pro-1tb@workstation-x570:m2 :m2-2
   lanemark compare --drives 'nvme 1tb 2020'@workstation-x570:m2 --workload quick
@@ -40,6 +41,9 @@ pub(crate) struct CompareArgs {
     /// Rate that a system must reach in a ranking of one test, such as 50000iops or "2 GB/s"
     #[arg(long, help_heading = "Ranking", value_name = "RATE")]
     pub(crate) at_least: Option<RateTarget>,
+    /// Limit for the 99th percentile of latency in a ranking of one test, such as 2ms
+    #[arg(long, help_heading = "Ranking", value_name = "TIME")]
+    pub(crate) p99_below: Option<Duration>,
     /// Model of the system that a measured result describes, DRIVE@PLATFORM:PORT; without it, the measurement is
     /// compared with the prediction for the other system
     #[arg(long, value_name = "SYSTEM", help_heading = "Model")]
@@ -61,14 +65,18 @@ pub(crate) struct CompareArgs {
     /// Skip the 80% intervals, which require additional short simulations with varied values
     #[arg(long, help_heading = "Analysis")]
     pub(crate) no_interval: bool,
-    /// Also state the evidence: how measured figures are applied to the other system, and which value contributes most
-    /// to the width of the intervals
+    /// Also predict tests whose measurement contradicts the model of the measured system
     #[arg(long, help_heading = "Analysis")]
-    pub(crate) explain: bool,
+    pub(crate) force: bool,
     /// Exit with 1 if the interval of a test excludes a loss of throughput below this share, such as 'slower by 5%'
     #[arg(long, help_heading = "Analysis", value_name = "LOSS")]
     pub(crate) fail_if: Option<LossGate>,
-    /// Of two results, also compare latency percentiles, and describe both targets
+    /// Compare one result with the last ten in this folder that have the same target and tests, and add it to the folder
+    /// unless --fail-if fails
+    #[arg(long, help_heading = "Analysis", value_name = "FOLDER", conflicts_with_all = ["drives", "model", "detail"])]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Of two results, also compare latency percentiles, and describe both targets. Of two systems, state the evidence:
+    /// how measured figures are applied to the other system, and which value contributes most to the intervals
     #[arg(long, help_heading = "Output")]
     pub(crate) detail: bool,
     /// Print JSON instead of text

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use lanemark_lab::interval::DrawnSystem;
-use lanemark_lab::{Ranking, assemble, input, opened};
-use lanemark_report::{RankedRow, ranking_answer, ranking_text};
+use lanemark_lab::{RankedSystem, Ranking, assemble, input, opened};
+use lanemark_report::{RankedRow, TargetVerdict, ranking_answer, ranking_text};
 use lanemark_schema::result::SCHEMA_VERSION;
-use lanemark_schema::units::BytesPerSecond;
+use lanemark_schema::units::{BytesPerSecond, Duration};
 use lanemark_study::Library;
 use lanemark_study::catalogue;
 use lanemark_study::library::LibraryKind;
@@ -29,6 +29,43 @@ const PRICES_MAX: u64 = 1 << 20;
 /// The default tests of a ranking.
 const USUAL: &str = "quick";
 
+/// What a system must reach in the only test of a ranking.
+#[derive(Clone, Copy)]
+struct RankingTarget {
+    at_least: Option<RateTarget>,
+    p99_below: Option<Duration>,
+}
+
+impl RankingTarget {
+    fn is_given(self) -> bool {
+        self.at_least.is_some() || self.p99_below.is_some()
+    }
+
+    /// Returns whether `system` meets all targets: the least certain verdict, or a miss.
+    fn verdict(self, system: &RankedSystem) -> Option<TargetVerdict> {
+        let result = system.results.first()?;
+        let interval = system.interval.as_ref();
+        let ends = |value: f64, low: f64, high: f64| [value * low, value * high];
+        let rate = self.at_least.map(|target| {
+            let (value, target) = match target {
+                RateTarget::Iops(iops) => (system.rate, iops),
+                RateTarget::Rate(BytesPerSecond(rate)) => {
+                    (result.throughput_bytes_per_second.value, rate as f64)
+                }
+            };
+            let ends = interval.map(|one| ends(value, one.low_ratio, one.high_ratio));
+            TargetVerdict::at_least(target, ends)
+        });
+        let tail = self.p99_below.map(|target| {
+            let p99 = result.latency().percentile_ns(99.0).map(|ns| ns as f64);
+            let of = interval.and_then(|interval| interval.percentile(99.0));
+            let ends = of.zip(p99).map(|(of, p99)| ends(p99, of.low_ratio, of.high_ratio));
+            TargetVerdict::below(target.nanoseconds() as f64, ends)
+        });
+        rate.max(tail)
+    }
+}
+
 /// Ranks the named systems and the drives that `--drives` selects.
 pub(super) fn run(args: &CompareArgs, library: &Library) -> Result<CommandOutcome, Failure> {
     let names = systems(args, library)?;
@@ -36,8 +73,9 @@ pub(super) fn run(args: &CompareArgs, library: &Library) -> Result<CommandOutcom
         opened::open(library, args.workload.as_deref().unwrap_or(USUAL), args.run.scale.size)?;
     opened.simulate();
     let workload = lanemark_lab::scale::scaled_workload(opened.workload, &args.run.scale.scale())?;
-    if args.at_least.is_some() && workload.tests.len() != 1 {
-        return Err(Failure::input("--at-least requires a workload with one test")
+    let target = RankingTarget { at_least: args.at_least, p99_below: args.p99_below };
+    if target.is_given() && workload.tests.len() != 1 {
+        return Err(Failure::input("a target requires a workload with one test")
             .hint("add --workload WORKLOAD:TEST"));
     }
     let prices = args.prices.as_deref().map(|file| read_prices(library, file)).transpose()?;
@@ -46,11 +84,12 @@ pub(super) fn run(args: &CompareArgs, library: &Library) -> Result<CommandOutcom
         .map(|name| DrawnSystem { library, name, settings: &[], ranges: &[] })
         .collect();
     let mut line = LabProgressLine::new(subjects.len() * workload.tests.len());
+    let watch = &mut |event: lanemark_lab::Event<'_>| line.draw(&event);
     let ranking =
-        lab(args).rank(&subjects, &workload, args.run.seed, &mut |event| line.draw(&event))?;
+        lab(args).rank(&subjects, &workload, target.p99_below.is_some(), args.run.seed, watch)?;
     drop(line);
     let Some(ranking) = ranking else { return Ok(CommandOutcome::Interrupted) };
-    let rows = rows(&ranking, prices.as_ref(), args.at_least);
+    let rows = rows(&ranking, prices.as_ref(), target);
     if args.json {
         let systems: Vec<serde_json::Value> = rows.iter().map(row_json).collect();
         output::print_json(&json!({
@@ -67,7 +106,7 @@ fn row_json(row: &RankedRow) -> serde_json::Value {
     json!({
         "system": row.system, "rank": row.rank, "iops": row.requests_per_second,
         "bytes_per_second": row.bytes_per_second, "to_next": row.to_next,
-        "first_chance": row.first_chance, "price": row.price, "reaches": row.reaches,
+        "first_chance": row.first_chance, "price": row.price, "target": row.target.map(TargetVerdict::text),
     })
 }
 
@@ -165,7 +204,7 @@ fn read_prices(library: &Library, file: &Path) -> Result<HashMap<String, f64>, F
 fn rows(
     ranking: &Ranking,
     prices: Option<&HashMap<String, f64>>,
-    target: Option<RateTarget>,
+    target: RankingTarget,
 ) -> Vec<RankedRow> {
     ranking
         .systems
@@ -185,12 +224,7 @@ fn rows(
                 to_next: one.to_next,
                 first_chance: one.first_chance,
                 price: prices.and_then(|prices| prices.get(&drive).copied()),
-                reaches: target.map(|target| match target {
-                    RateTarget::Iops(iops) => one.rate >= iops,
-                    RateTarget::Rate(BytesPerSecond(rate)) => {
-                        bytes.is_some_and(|bytes| bytes >= rate as f64)
-                    }
-                }),
+                target: target.verdict(one),
             }
         })
         .collect()

@@ -345,6 +345,7 @@ pub(super) mod tests {
             complete: true,
             warnings: Vec::new(),
             inspection: None,
+            power_cuts: Vec::new(),
         };
         StudySystem { name: name.to_owned(), label: name.to_owned(), run }
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use lanemark_files::companion;
-use lanemark_schema::result::{PowerCut, PowerCutOutcome, PowerCutResults};
+use lanemark_schema::result::{PowerCut, PowerCutOutcome};
 use lanemark_schema::rng::{Rng, StreamKey};
 
 use super::program::{last_lines, remove_output};
@@ -78,8 +78,8 @@ impl PowerCutTrial<'_> {
         }
     }
 
-    /// Cuts the power at random moments; returns `None` if the trial was stopped before the first cut.
-    pub(super) fn run(&self, progress: &mut Progress) -> Option<PowerCutResults> {
+    /// Cuts the power at random moments, until the trial is stopped.
+    pub(super) fn run(&self, progress: &mut Progress) -> Vec<PowerCut> {
         let mut random = Rng::new(StreamKey::from_seed(self.seed));
         let mut cuts = Vec::new();
         for number in 1..=self.count {
@@ -90,8 +90,7 @@ impl PowerCutTrial<'_> {
                 None => break,
             }
         }
-        let system = self.system.to_owned();
-        (!cuts.is_empty()).then_some(PowerCutResults { system, cuts })
+        cuts
     }
 
     /// Runs the program, cuts the power after `moment`, and checks the remaining data; returns `None` if the trial was

@@ -1,7 +1,7 @@
 //! Tests of the arguments of trials.
 
 use lanemark_schema::result::{
-    DirectionResult, LatencyHistogram, LiveDelivery, PowerCut, ProgramRun,
+    DirectionResult, LatencyHistogram, LiveDelivery, PowerCutOutcome, ProgramRun,
 };
 use lanemark_schema::units::{Duration as Time, Ratio};
 
@@ -81,23 +81,31 @@ fn a_long_command_is_cut_and_has_single_spaces() {
 }
 
 #[test]
-fn the_time_scale_grows_until_every_system_is_in_time() {
-    let visited = |given: Option<f64>, least: [f64; 2]| {
+fn the_time_scale_grows_until_the_system_is_in_time() {
+    let visited = |given: Option<f64>, least: f64| {
         let mut turns = Vec::new();
-        let scale = time_scale(given, 2, |system, scale| {
-            turns.push((system, scale));
-            Ok(Some(scale >= least[system]))
+        let scale = time_scale(given, |scale| {
+            turns.push(scale);
+            Ok(Some((scale >= least, Duration::from_secs_f64(scale))))
         });
-        (scale.unwrap(), turns)
+        let (scale, took) = scale.unwrap().unwrap();
+        assert_eq!(took.as_secs_f64(), scale);
+        (scale, turns)
     };
-    assert_eq!(visited(None, [1.0, 1.0]), (Some(1.0), vec![(0, 1.0), (1, 1.0)]));
-    let turns = vec![(0, 1.0), (0, 4.0), (1, 4.0), (1, 16.0)];
-    assert_eq!(visited(None, [3.0, 5.0]), (Some(16.0), turns));
-    let (scale, turns) = visited(None, [1.0, f64::INFINITY]);
-    assert_eq!((scale, turns.len()), (Some(64.0), 5));
+    assert_eq!(visited(None, 1.0), (1.0, vec![1.0]));
+    assert_eq!(visited(None, 5.0), (16.0, vec![1.0, 4.0, 16.0]));
+    assert_eq!(visited(None, f64::INFINITY), (64.0, vec![1.0, 4.0, 16.0, 64.0]));
     // A given scale is used even if it is too small.
-    assert_eq!(visited(Some(0.5), [2.0, 2.0]), (Some(0.5), vec![(0, 0.5), (1, 0.5)]));
-    assert_eq!(time_scale(None, 2, |_, _| Ok(None)).unwrap(), None);
+    assert_eq!(visited(Some(0.5), 2.0), (0.5, vec![0.5]));
+    assert_eq!(time_scale(None, |_| Ok(None)).unwrap(), None);
+}
+
+#[test]
+fn the_expected_time_is_that_of_all_turns_and_cuts() {
+    let text = |seconds, turns, cuts| expected_text(Duration::from_secs(seconds), turns, cuts);
+    assert_eq!(text(4, 3, 0), "3 turns for each system take about 12 s");
+    assert_eq!(text(4, 3, 20), "3 turns and 20 power cuts for each system take about 92 s");
+    assert_eq!(text(60, 1, 1), "1 turn and 1 power cut for each system take about 2 min");
 }
 
 #[test]
@@ -110,11 +118,8 @@ fn a_loss_an_interruption_and_an_unknown_outcome_end_the_command_in_this_order()
             lost_writes: false,
             outcome: outcome.clone(),
         };
-        let system = |outcome: &&PowerCutOutcome| PowerCutResults {
-            system: "s".to_owned(),
-            cuts: vec![cut(&PowerCutOutcome::Kept), cut(outcome)],
-        };
-        command_outcome(&TrialOutcome { cuts: outcomes.iter().map(system).collect(), complete })
+        let cuts: Vec<PowerCut> = outcomes.iter().map(|outcome| cut(outcome)).collect();
+        command_outcome(cuts.iter(), complete)
     };
     let lost = &PowerCutOutcome::Lost { output: String::new() };
     let unknown = &PowerCutOutcome::Unknown { cause: String::new() };

@@ -78,11 +78,11 @@ fn trial(folder: &Path, systems: &[&str], cuts: u64, rows: u64) -> CutSum {
     let outcome: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
     let mut sum = CutSum { exit_code: output.status.code(), ..CutSum::default() };
-    let of = outcome["cuts"].as_array().unwrap();
+    let of = outcome["runs"].as_array().unwrap();
     assert_eq!(of.len(), systems.len(), "{outcome}");
     for (system, name) in of.iter().zip(systems) {
-        assert_eq!(system["system"].as_str(), Some(*name));
-        for cut in system["cuts"].as_array().unwrap() {
+        assert_eq!(system["target"]["system"].as_str(), Some(*name));
+        for cut in system["power_cuts"].as_array().unwrap() {
             sum.cuts += 1;
             sum.lost_writes += u64::from(cut["lost_writes"] == true);
             sum.kept += u64::from(cut["outcome"] == "kept");

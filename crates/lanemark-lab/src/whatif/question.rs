@@ -38,6 +38,8 @@ pub struct WhatIfQuestion<'a> {
     pub workload: Option<&'a str>,
     /// Whether to report 80% intervals.
     pub intervals: bool,
+    /// Whether to predict tests whose measurement contradicts the model of the current system.
+    pub is_forced: bool,
     /// Changes to the tests.
     pub scale: WorkloadScale,
     /// The seed of all random numbers.
@@ -130,7 +132,15 @@ impl Lab {
         let measured = from.measured().map(|run| (args.from, run));
         let subjects = args.intervals.then_some(subjects);
         let changed = changed_values(args, &from.system, &named, &present.system, &set)?;
-        let job = WhatIfJob { present, other, subjects, measured, changed, seed: args.seed };
+        let job = WhatIfJob {
+            present,
+            other,
+            subjects,
+            measured,
+            is_forced: args.is_forced,
+            changed,
+            seed: args.seed,
+        };
         self.what_if(&job, watch)
     }
 }
@@ -383,6 +393,7 @@ mod tests {
             fit: None,
             workload: None,
             intervals: false,
+            is_forced: false,
             scale: WorkloadScale::default(),
             seed: 1,
         }

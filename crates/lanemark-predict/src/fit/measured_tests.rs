@@ -416,6 +416,7 @@ fn measured_run(tests: &[(Test, Vec<Sample>)]) -> RunResult {
         complete: true,
         warnings: Vec::new(),
         inspection: None,
+        power_cuts: Vec::new(),
     }
 }
 

@@ -250,6 +250,9 @@ fn programs(runs: &[(&str, &RunResult)]) -> Option<Markup> {
             "A program ran on each served system in turn. Waiting is the share of the program's time during which requests were outstanding on the system. Ratios are relative to the first system."
         }
         (grid::grid(&table, "Trial"))
+        @for note in trial::notes(&runs) { p class="soft" { (note) } }
+        @let cuts: Vec<String> = runs.iter().flat_map(|run| trial::cut_texts(run)).collect();
+        @if !cuts.is_empty() { ul { @for cut in &cuts { li { (cut) } } } }
     })
 }
 

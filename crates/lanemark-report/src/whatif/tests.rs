@@ -7,6 +7,8 @@ use lanemark_schema::units::Duration;
 
 use super::*;
 
+const WIDE: Style = Style { width: 2_000, colour: false };
+
 fn figures(megabytes: f64, iops: f64, latency_us: f64) -> WhatIfFigures {
     WhatIfFigures {
         assumed: None,
@@ -63,6 +65,7 @@ fn build_whatif(tests: Vec<WhatIfTest>) -> WhatIf {
         other: "d@p:m2".to_owned(),
         changed: Vec::new(),
         measured: None,
+        contradictions: Vec::new(),
         tests,
     }
 }
@@ -121,6 +124,47 @@ fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
     assert!(answer(&equal).ends_with("both are the same system with the same values."));
     let changed = WhatIf { changed: vec!["x".to_owned()], ..build_whatif(vec![same]) };
     assert!(answer(&changed).ends_with("no test gains or loses as much as 0.5%."));
+}
+
+/// Returns a test that measured a fifth of its modelled rate.
+fn contradicted(name: &str, cause: ContradictionCause) -> Contradiction {
+    Contradiction {
+        test: name.to_owned(),
+        random: true,
+        measured: figures(160.0, 40_000.0, 25.0),
+        present: figures(800.0, 200_000.0, 160.0),
+        interval: PredictionInterval {
+            low_ratio: 0.8,
+            high_ratio: 1.25,
+            widest: None,
+            percentiles: Vec::new(),
+        },
+        cause,
+    }
+}
+
+#[test]
+fn the_answer_starts_with_the_contradiction_of_a_measurement() {
+    let cause = ContradictionCause::Outstanding { mean: 1.0, stated: 32 };
+    let whatif = |tests| WhatIf {
+        measured: Some("my run.json".to_owned()),
+        contradictions: vec![contradicted("rand", cause)],
+        ..build_whatif(tests)
+    };
+    let text = whatif_text(&whatif(Vec::new()), &WIDE);
+    let first = text.lines().next().unwrap();
+    assert_eq!(
+        first,
+        "rand is not predicted: 40,000 IOPS were measured, and the model of d@p:sata gives 200,000 (80% interval 160,000 to \
+         250,000). On average 1.00 request was outstanding instead of 32, so the program waited for requests."
+    );
+    assert!(text.contains("`lanemark drive NAME --from 'my run.json'`"), "{text}");
+    let text = whatif_text(&whatif(vec![test("read", 1.2, 1.0)]), &WIDE);
+    assert!(text.starts_with("rand is not predicted"), "{text}");
+    assert!(text.contains("d in m2 instead of sata: you gain 20%"), "{text}");
+    let forced = whatif(vec![test("rand", 1.2, 1.0)]);
+    let text = whatif_text(&forced, &WIDE);
+    assert!(text.starts_with("rand is predicted against its measurement: 40,000"), "{text}");
 }
 
 #[test]

@@ -161,6 +161,7 @@ pub(crate) fn measured() -> RunResult {
     let mut run = RunResult {
         schema_version: SCHEMA_VERSION,
         inspection: None,
+        power_cuts: Vec::new(),
         provenance: provenance(&["lanemark", "bench", "/var/tmp/lanemark.dat"]),
         target: Target::Measured(MeasuredTarget {
             served: None,
@@ -226,6 +227,7 @@ fn system(name: &str, label: &str, drive: &str, port: &str, column: usize) -> St
     let run = RunResult {
         schema_version: SCHEMA_VERSION,
         inspection: None,
+        power_cuts: Vec::new(),
         provenance: provenance(&["lanemark", "study", "sata-vs-nvme-crystaldiskmark"]),
         target: Target::Simulated(SimulatedTarget {
             system: name.to_owned(),

@@ -1,9 +1,9 @@
 //! Tests of a trial of a program on served systems: the answer, the table, the page, and the power cuts.
 
-use lanemark_report::{Style, html, trial_answer, trial_text};
+use lanemark_report::{Style, html, results_answer, trial_answer, trial_text};
 use lanemark_schema::result::{
     CreditUse, DeliveryEvidence, DirectionResult, LatencyHistogram, LiveDelivery, PowerCut,
-    PowerCutOutcome, PowerCutResults, ProgramRun, Reserve, RunResult,
+    PowerCutOutcome, ProgramRun, Reserve, RunResult,
 };
 use lanemark_schema::units::{Bytes, Duration};
 
@@ -73,12 +73,11 @@ fn the_faster_system_is_named_with_its_factor_and_interval() {
     let fast = run("fast@board:m2", &[1_000.0, 1_020.0, 990.0], 1.0, 1);
     for runs in [[&slow, &fast], [&fast, &slow]] {
         let answer = trial_answer(&runs).unwrap();
-        let wanted = "fast@board:m2 finishes 2.00x sooner than slow@board:sata (95% interval 2.00x to 2.00x over 3 \
-             turns). On slow@board:sata the command waits for the drive 40% of its time; ";
+        let wanted = "fast@board:m2 finishes 2.00x (2.00 to 2.00) sooner than slow@board:sata (3 turns). On slow@board:sata the command waits for the drive 40% of its time; ";
         assert!(answer.starts_with(wanted), "{answer}");
         assert!(answer.ends_with(" of the wait is for flushes."), "{answer}");
     }
-    let text = trial_text(&[&slow, &fast], &[], &WIDE);
+    let text = trial_text(&[&slow, &fast], &WIDE);
     let row = |name: &str| {
         let mut rows = text.lines().filter(|line| line.starts_with(name));
         rows.next_back().unwrap().to_owned()
@@ -91,7 +90,7 @@ fn the_faster_system_is_named_with_its_factor_and_interval() {
 #[test]
 fn the_end_of_burst_credits_is_stated_for_each_volume() {
     let plain = run("disk@board:sata", &[1_000.0], 1.0, 1);
-    assert!(!trial_text(&[&plain], &[], &WIDE).contains("credits"));
+    assert!(!trial_text(&[&plain], &WIDE).contains("credits"));
     let mut volume = run("volume@instance:volume", &[1_000.0], 1.0, 1);
     volume.tests[0].samples[0].credits = vec![CreditUse {
         reserve: Reserve::OperationCredits,
@@ -101,7 +100,7 @@ fn the_end_of_burst_credits_is_stated_for_each_volume() {
         end: Some(Duration::from_seconds(2_000)),
         is_simulated: false,
     }];
-    let text = trial_text(&[&plain, &volume], &[], &WIDE);
+    let text = trial_text(&[&plain, &volume], &WIDE);
     let wanted = "volume@instance:volume: The I/O credits run out after 33.3 min at this load; then 300 IOPS.";
     assert!(text.contains(wanted), "{text}");
     assert_eq!(text.matches("credits").count(), 1, "{text}");
@@ -127,18 +126,18 @@ fn a_system_that_was_served_too_late_is_not_ranked() {
     let answer = trial_answer(&[&slow, &fast]).unwrap();
     assert!(answer.contains("cannot be ranked") && answer.contains("fast@board:m2"), "{answer}");
     assert!(answer.contains("--time-scale") && !answer.contains("sooner"), "{answer}");
-    assert!(trial_text(&[&slow, &fast], &[], &WIDE).contains("TOO LATE"));
+    assert!(trial_text(&[&slow, &fast], &WIDE).contains("TOO LATE"));
 }
 
 #[test]
 fn scaled_times_are_converted_and_marked() {
     // 40% of 10 s were stretched by a factor of 4: the other 6 s do not change, and 4 s become 1 s.
     let scaled = run("one@board:sata", &[10_000.0, 10_000.0], 4.0, 1);
-    let text = trial_text(&[&scaled], &[], &WIDE);
+    let text = trial_text(&[&scaled], &WIDE);
     assert!(text.starts_with("The command takes 7.0"), "{text}");
     assert!(text.contains("time scale 4"), "{text}");
     let plain = run("one@board:sata", &[10_000.0, 10_000.0], 1.0, 1);
-    assert!(!trial_text(&[&plain], &[], &WIDE).contains("time scale"));
+    assert!(!trial_text(&[&plain], &WIDE).contains("time scale"));
 }
 
 #[test]
@@ -152,7 +151,7 @@ fn a_system_is_ranked_only_if_every_turn_was_in_time() {
             let answer = trial_answer(&runs).unwrap();
             assert!(answer.starts_with("The systems cannot be ranked"), "turn {late}: {answer}");
         }
-        assert!(trial_text(&[&slow, &fast], &[], &WIDE).contains("TOO LATE"), "turn {late}");
+        assert!(trial_text(&[&slow, &fast], &WIDE).contains("TOO LATE"), "turn {late}");
     }
 }
 
@@ -171,7 +170,7 @@ fn a_trial_with_an_error_of_this_machine_is_not_ranked() {
         }
         let answer = trial_answer(&[&fast]).unwrap();
         assert!(answer.starts_with("The command's time on fast@board:m2 is not known"), "{answer}");
-        assert!(trial_text(&[&slow, &fast], &[], &WIDE).contains("FAILED"), "turn {failed}");
+        assert!(trial_text(&[&slow, &fast], &WIDE).contains("FAILED"), "turn {failed}");
     }
 }
 
@@ -181,7 +180,7 @@ fn a_ratio_pairs_the_turns_in_their_order() {
     let one = run("one@board:sata", &[1_000.0, 2_000.0, 3_000.0], 1.0, 1);
     let other = run("other@board:sata", &[2_000.0, 4_000.0, 6_000.0], 1.0, 1);
     let answer = trial_answer(&[&one, &other]).unwrap();
-    assert!(answer.contains("2.00x sooner") && answer.contains("2.00x to 2.00x"), "{answer}");
+    assert!(answer.contains("2.00x (2.00 to 2.00) sooner"), "{answer}");
 }
 
 #[test]
@@ -189,7 +188,7 @@ fn the_time_scale_of_any_system_is_stated() {
     let plain = run("plain@board:sata", &[1_000.0, 1_000.0], 1.0, 1);
     let scaled = run("scaled@board:sata", &[4_000.0, 4_000.0], 4.0, 1);
     for runs in [[&plain, &scaled], [&scaled, &plain]] {
-        assert!(trial_text(&runs, &[], &WIDE).contains("Served at time scale 4"));
+        assert!(trial_text(&runs, &WIDE).contains("Served scaled@board:sata at time scale 4"));
     }
 }
 
@@ -203,41 +202,69 @@ fn cut(number: u32, outcome: PowerCutOutcome) -> PowerCut {
     }
 }
 
+/// Returns a trial of one system with these outcomes of power cuts.
+fn cut_run(outcomes: Vec<PowerCutOutcome>) -> RunResult {
+    let mut run = run("one@board:sata", &[1_000.0], 1.0, 1);
+    run.power_cuts = (1..).zip(outcomes).map(|(number, outcome)| cut(number, outcome)).collect();
+    run
+}
+
 #[test]
-fn power_cuts_say_whether_acknowledged_data_was_lost() {
-    let results = |outcomes: Vec<PowerCutOutcome>| PowerCutResults {
-        system: "one@board:sata".to_owned(),
-        cuts: (1..).zip(outcomes).map(|(number, outcome)| cut(number, outcome)).collect(),
-    };
-    let text = |outcomes| trial_text(&[], &[results(outcomes)], &WIDE).replace('\n', " ");
+fn the_verdict_about_lost_data_comes_first_in_every_view() {
     let output = "row 17 is missing\nrow 18 is missing".to_owned();
     let lost = || PowerCutOutcome::Lost { output: output.clone() };
     let unknown = || PowerCutOutcome::Unknown { cause: "the disk is full".to_owned() };
-    let kept = text(vec![PowerCutOutcome::Kept; 3]);
-    assert!(
-        kept.contains("3 power cuts on one@board:sata: no acknowledged data was lost."),
-        "{kept}"
-    );
-    assert!(
-        kept.contains("In 2 of them") && kept.contains("1 happened after the command"),
-        "{kept}"
-    );
-    let damaged = text(vec![PowerCutOutcome::Kept, lost(), unknown()]);
-    let wanted = "ACKNOWLEDGED DATA WAS LOST in 1; it is not known in 1 whether acknowledged data was lost; no \
-                  acknowledged data was lost in 1.";
-    assert!(damaged.contains(wanted), "{damaged}");
-    assert!(
-        damaged
-            .contains("cut 2, after 0.250 s: the check reports a loss: row 17 is missing; row 18"),
-        "{damaged}"
-    );
-    assert!(
-        damaged.contains("cut 3, after 0.250 s: the outcome is not known: the disk is full"),
-        "{damaged}"
-    );
-    let unclear = text(vec![unknown()]);
-    assert!(!unclear.contains("LOST") && !unclear.contains("no acknowledged"), "{unclear}");
-    assert!(!unclear.contains("after the command"), "{unclear}");
+    let kept = PowerCutOutcome::Kept;
+    let mut lying = cut_run(vec![kept.clone(), lost()]);
+    lying.workload.faults = vec!["lying-flush".parse().unwrap()];
+    for (run, first, detail) in [
+        (
+            cut_run(vec![kept.clone(); 3]),
+            "No acknowledged data was lost in 3 power cuts on one@board:sata. In 2 of them the drive lost writes that no \
+             flush had stored. 1 happened after the command had ended. The command takes",
+            None,
+        ),
+        (
+            cut_run(vec![kept.clone(), lost(), unknown()]),
+            "ACKNOWLEDGED DATA WAS LOST in 1 of 3 power cuts on one@board:sata: the drive lost writes that the command \
+             had not flushed; it is not known for 1 more.",
+            Some(
+                "cut 2, after 0.250 s: the drive lost writes that the command had not flushed; the check reports: row 17 is \
+                  missing; row 18",
+            ),
+        ),
+        (
+            cut_run(vec![lost()]),
+            "ACKNOWLEDGED DATA WAS LOST in 1 of 1 power cut on one@board:sata: the drive lost nothing, so the command had \
+             not written the data to the drive.",
+            Some("cut 1, after 0.250 s: the drive lost nothing"),
+        ),
+        (
+            lying,
+            "ACKNOWLEDGED DATA WAS LOST in 1 of 2 power cuts on one@board:sata: the drive had answered flushes without \
+             storing the data.",
+            Some("cut 2, after 0.250 s: the drive had answered flushes"),
+        ),
+        (
+            cut_run(vec![unknown()]),
+            "It is not known in 1 of 1 power cut on one@board:sata whether acknowledged data was lost. In 0 of them",
+            Some("cut 1, after 0.250 s: the outcome is not known: the disk is full"),
+        ),
+    ] {
+        let saved = serde_json::to_string(&run).unwrap();
+        let run: RunResult = serde_json::from_str(&saved).unwrap();
+        let text = trial_text(&[&run], &WIDE).split_whitespace().collect::<Vec<_>>().join(" ");
+        let page = html(None, &[&run]);
+        let answer = results_answer(None, &[&run]).unwrap();
+        for view in [&text, &answer] {
+            assert!(view.starts_with(first), "{view}");
+        }
+        assert!(page.contains(first), "{page}");
+        for view in [&text, &page] {
+            assert!(detail.is_none_or(|detail| view.contains(detail)), "{view}");
+        }
+        assert_eq!(text.contains("LOST"), first.contains("LOST"), "{text}");
+    }
 }
 
 #[test]
@@ -245,7 +272,7 @@ fn a_page_begins_with_the_answer_of_the_trial() {
     let slow = run("slow@board:sata", &[2_000.0, 2_040.0], 1.0, 1);
     let fast = run("fast@board:m2", &[1_000.0, 1_020.0], 1.0, 1);
     let page = html(None, &[&slow, &fast]);
-    assert!(page.contains("finishes 2.00x sooner"), "the answer is missing");
+    assert!(page.contains("finishes 2.00x (2.00 to 2.00) sooner"), "the answer is missing");
     assert!(page.contains("id=\"trial\""), "the section is missing");
     assert!(!html(None, &[&fixture::simulated()]).contains("id=\"trial\""));
 }
@@ -261,7 +288,7 @@ fn the_queue_is_the_sum_of_all_times_divided_by_the_busy_time() {
     sample.path = None;
     let answer = trial_answer(&[&slow]).unwrap();
     assert!(answer.ends_with("100% of the wait is for flushes."), "{answer}");
-    let text = trial_text(&[&slow], &[], &WIDE);
+    let text = trial_text(&[&slow], &WIDE);
     let column = |row: &str| row.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
     let head = text.lines().find(|line| line.contains("queue")).unwrap();
     let row = text.lines().find(|line| line.starts_with("slow") && line.contains("in time"));

@@ -35,7 +35,11 @@ impl RunResult {
             check_within(&at.key("time_scale"), served.time_scale, FIGURE_MAX)
         })?;
         check_each(&at.key("workload.tests"), &self.workload.tests, requested_test)?;
-        check_each(&at.key("tests"), &self.tests, test_result)
+        check_each(&at.key("tests"), &self.tests, test_result)?;
+        count(&at.key("power_cuts"), self.power_cuts.len())?;
+        check_each(&at.key("power_cuts"), &self.power_cuts, |at, cut| {
+            check_within(&at.key("after_s"), cut.after_s, FIGURE_MAX)
+        })
     }
 }
 

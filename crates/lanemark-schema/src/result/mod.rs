@@ -88,7 +88,7 @@ pub use live::{
 };
 pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, TestedPath, TopologyNode};
 pub use phases::DrivePhases;
-pub use power_cut::{PowerCut, PowerCutOutcome, PowerCutResults};
+pub use power_cut::{PowerCut, PowerCutOutcome};
 pub use prediction::{MainUncertainty, PercentileInterval, PredictionInterval};
 pub use range::OutOfRangeValue;
 pub use rate_phase::{RatePhase, Reserve};
@@ -96,7 +96,7 @@ pub use replay::ReplayCounts;
 pub use sensitivity::{ChangeGain, Sensitivity, SystemChange};
 pub use series::{Series, SeriesPoint};
 pub use similar::ScaledRun;
-pub use statistic::{PairedRatio, SIDES_80, Statistic, student, student_95};
+pub use statistic::{SIDES_80, Statistic, student, student_95};
 pub use steady::SteadyState;
 pub use study::{
     BoundKind, FigureCheck, FigureMetric, FigureRole, Publication, PublishedFigure, StudyAnswer,
@@ -114,7 +114,9 @@ pub use verified::{
 };
 pub use waits::{SessionWaits, WaitClass};
 pub use warning::{DriveSpace, Warning};
-pub use whatif::{PathSection, WhatIf, WhatIfFigures, WhatIfTest};
+pub use whatif::{
+    Contradiction, ContradictionCause, PathSection, WhatIf, WhatIfFigures, WhatIfTest,
+};
 
 use std::collections::BTreeMap;
 
@@ -162,6 +164,9 @@ pub struct RunResult {
     /// The path to the target as the machine's kernel reports it; known for measured runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inspection: Option<Inspection>,
+    /// The power cuts of a trial, in order; empty for other runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub power_cuts: Vec<PowerCut>,
 }
 
 impl RunResult {

@@ -1,18 +1,9 @@
 //! The power cuts of a trial: whether a check found all acknowledged data after each cut.
 
-use serde::Serialize;
-
-/// The power cuts of one system.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PowerCutResults {
-    /// Name of the system, `drive@platform:port`.
-    pub system: String,
-    /// The cuts, in order.
-    pub cuts: Vec<PowerCut>,
-}
+use serde::{Deserialize, Serialize};
 
 /// A power cut and its outcome.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PowerCut {
     /// Number of the cut, from 1.
     pub cut: u32,
@@ -28,7 +19,7 @@ pub struct PowerCut {
 }
 
 /// The state of the acknowledged data after a power cut.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum PowerCutOutcome {
     /// The check ended with exit code 0.
@@ -43,13 +34,6 @@ pub enum PowerCutOutcome {
         /// The reason.
         cause: String,
     },
-}
-
-impl PowerCutResults {
-    /// Returns the number of cuts for which `is_counted` is true.
-    pub fn count(&self, is_counted: impl Fn(&PowerCut) -> bool) -> usize {
-        self.cuts.iter().filter(|cut| is_counted(cut)).count()
-    }
 }
 
 impl PowerCutOutcome {

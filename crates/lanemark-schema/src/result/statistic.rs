@@ -7,7 +7,6 @@ mod paired;
 
 pub(super) use interval::SIDES_95;
 pub use interval::{SIDES_80, student, student_95};
-pub use paired::PairedRatio;
 
 use serde::{Deserialize, Serialize};
 

@@ -65,6 +65,7 @@ fn outcome(figures: Vec<PublishedFigure>) -> StudyOutcome {
         schema_version: SCHEMA_VERSION,
         provenance: Provenance::default(),
         inspection: None,
+        power_cuts: Vec::new(),
         target: Target::Measured(MeasuredTarget {
             served: None,
             host: None,

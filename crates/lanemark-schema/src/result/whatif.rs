@@ -21,8 +21,51 @@ pub struct WhatIf {
     pub changed: Vec<String>,
     /// The result that was measured on the current system, if one was given.
     pub measured: Option<String>,
-    /// The tests.
+    /// The tests whose measurement contradicts the model of the current system. Unless the prediction is forced, they
+    /// are not among [`Self::tests`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradictions: Vec<Contradiction>,
+    /// The predicted tests.
     pub tests: Vec<WhatIfTest>,
+}
+
+/// A measurement outside the 80% interval that the model has for the measured system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Contradiction {
+    /// The test's name.
+    pub test: String,
+    /// Whether the test has random offsets, so that its main figure is requests a second.
+    #[serde(default)]
+    pub random: bool,
+    /// The measured figures.
+    pub measured: WhatIfFigures,
+    /// The modelled figures of the measured system.
+    pub present: WhatIfFigures,
+    /// The 80% interval of the modelled throughput.
+    pub interval: PredictionInterval,
+    /// What probably differs.
+    pub cause: ContradictionCause,
+}
+
+/// What probably differs between a measurement and the model of the measured system.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContradictionCause {
+    /// The measured rate times the measured latency is fewer outstanding requests than the test states.
+    Outstanding {
+        /// The mean number of outstanding requests.
+        mean: f64,
+        /// Queue depth times threads of the test.
+        stated: u64,
+    },
+    /// The measurement used the page cache.
+    PageCache,
+    /// The measured rate is higher than the links of the model can carry.
+    AboveLinks,
+    /// The model is limited by this part of the path.
+    Section(PathSection),
+    /// The model is not limited by one part of the path.
+    Unknown,
 }
 
 /// A test on both systems.

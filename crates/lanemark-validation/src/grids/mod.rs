@@ -118,6 +118,7 @@ fn judge_drive(
         fit: Some(Path::new(&files.fit)),
         workload: None,
         intervals: true,
+        is_forced: true,
         scale: Default::default(),
         seed,
     };

@@ -73,6 +73,7 @@ fn exported(change: impl Fn(&mut TestResult)) -> Value {
         complete: true,
         warnings: Vec::new(),
         inspection: None,
+        power_cuts: Vec::new(),
     };
     serde_json::from_str(&write(&run, 77)).unwrap()
 }
