@@ -176,8 +176,11 @@ fn scale_rates(folder: &TempDir, file: &str, factor: f64) {
     let path = folder.path().join(file);
     let mut saved: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     for key in ["throughput_bytes_per_second", "iops"] {
-        let rate = &mut saved["tests"][0][key]["value"];
-        *rate = Value::from(rate.as_f64().unwrap() * factor);
+        let rate = &mut saved["tests"][0][key];
+        for part in ["value", "min", "max"] {
+            rate[part] = Value::from(rate[part].as_f64().unwrap() * factor);
+        }
+        rate["interval_95"] = Value::Null;
     }
     fs::write(&path, saved.to_string()).unwrap();
 }
@@ -200,7 +203,8 @@ fn a_baseline_grows_until_a_result_is_slower() {
         scale_rates(&folder, &file, factor);
         let output = compare(&file, &[]);
         let text = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(output.status.code(), Some(0), "{text}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{text}{errors}");
         assert_eq!(text.contains("contains no earlier result"), number == 0, "{text}");
         assert_eq!(kept(), number + 1);
     }

@@ -162,7 +162,7 @@ fn a_full_disk_at_a_cut_is_not_a_loss() {
     let printed = text(&output.stdout);
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(5), "{printed}{errors}");
-    assert!(printed.contains("it is not known in 2 whether"), "{printed}{errors}");
+    assert!(printed.contains("It is not known in 2 of 2 power cuts"), "{printed}{errors}");
     assert!(!printed.contains("LOST"), "{printed}");
 }
 
