@@ -153,7 +153,7 @@ fn line(event: &Event<'_>, workload: &Workload) -> String {
             format!("laying out random data: {} of {total}", rounded(*done))
         }
         Event::Running(SampleInProgress { test, repeat, .. }) if *repeat >= workload.repeats => {
-            format!("{}: queue depth {}", test.name, test.queue_depth())
+            format!("{}: queue depth {}", test.name, test.issue_depth())
         }
         Event::Running(SampleInProgress {
             test,

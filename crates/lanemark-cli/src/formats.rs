@@ -81,11 +81,15 @@ pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Optio
 pub(crate) fn csv(columns: &[Column]) -> String {
     let rows = columns.first().map_or(0, |column| match &column.values {
         ColumnValues::Whole(values) => values.len(),
+        ColumnValues::MaybeWhole(values) => values.len(),
         ColumnValues::Numbers(values) => values.len(),
         ColumnValues::Texts(values) => values.len(),
     });
     let cell = |column: &Column, row: usize| match &column.values {
         ColumnValues::Whole(values) => values[row].to_string(),
+        ColumnValues::MaybeWhole(values) => {
+            values[row].map_or(String::new(), |value| value.to_string())
+        }
         ColumnValues::Numbers(values) => {
             values[row].map_or(String::new(), |value| value.to_string())
         }

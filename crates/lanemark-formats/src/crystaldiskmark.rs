@@ -51,9 +51,8 @@ pub fn write(run: &RunResult, end: LineEnd) -> String {
     for (title, belongs) in parts {
         let mut tests = run.tests.iter().filter(|result| belongs(result)).peekable();
         let Some(first) = tests.peek() else { continue };
-        let share = 100.0 * first.test.read_share().get();
-        let mixed = format!(" R{share:.0}%/W{:.0}%", 100.0 - share);
-        let suffix = if title == "Mix" { mixed.as_str() } else { "" };
+        let shares = first.test.read_share().filter(|_| title == "Mix").map(|share| 100.0 * share.get());
+        let suffix = shares.map_or(String::new(), |share| format!(" R{share:.0}%/W{:.0}%", 100.0 - share));
         let _ = writeln!(out, "\n[{title}]{suffix}");
         for result in tests {
             let _ = writeln!(out, "{}", line(result));
@@ -82,7 +81,13 @@ fn line(result: &TestResult) -> String {
         let values: Vec<f64> = result.samples.iter().map(of).collect();
         Statistic::from_values(&values, AverageMethod::Median).value
     };
-    let kind = if test.is_in_order() { "SEQ" } else { "RND" };
+    // The format has no order that is not stated, so the columns are blank or contain a question mark.
+    let kind = match test.order_word() {
+        Some("sequential") => "SEQ",
+        Some(_) => "RND",
+        None => "   ",
+    };
+    let depth = test.queue_depth().map_or("?".to_owned(), |depth| depth.to_string());
     let block = test.block.get();
     let (size, unit) = match block {
         _ if block.is_multiple_of(1 << 20) => (block >> 20, "MiB"),
@@ -90,8 +95,7 @@ fn line(result: &TestResult) -> String {
         _ => (block, "B  "),
     };
     format!(
-        "  {kind} {size:>4}{unit} (Q={:>3}, T={:>2}): {:>9.3} MB/s [{:>9.1} IOPS] <{:>9.2} us>",
-        test.queue_depth(),
+        "  {kind} {size:>4}{unit} (Q={depth:>3}, T={:>2}): {:>9.3} MB/s [{:>9.1} IOPS] <{:>9.2} us>",
         test.threads,
         median(|sample| sample.throughput().0 as f64 / 1e6),
         median(Sample::iops),

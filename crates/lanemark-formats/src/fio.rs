@@ -294,7 +294,7 @@ fn out_of_bounds(job: &Job, error: &TestError) -> FormatError {
 fn waits_for_cache(job: &Job, test: &Test) -> bool {
     job.text("ioengine").is_some_and(|name| name.trim() == "libaio")
         && test.reads()
-        && test.queue_depth() > 1
+        && test.issue_depth() > 1
 }
 
 /// Returns whether a job begins only when the earlier jobs have ended.

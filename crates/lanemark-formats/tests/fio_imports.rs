@@ -220,8 +220,8 @@ fn options_that_contradict_the_counts_are_not_believed() {
     // The counts are kept. The block size is the mean, and the share is computed from the number of reads.
     let sum = with(json!({"rw": "write", "bs": "64k", "size": "1g", "iodepth": "64"}));
     let test = import(&sum.to_string()).tests.remove(0).test;
-    assert_eq!((test.block, test.read_share().get()), (Bytes::kibi(4), 0.5));
-    assert_eq!((test.pattern(), test.stated_queue_depth()), (None, None));
+    assert_eq!((test.block, test.read_share().unwrap().get()), (Bytes::kibi(4), 0.5));
+    assert_eq!((test.pattern(), test.queue_depth()), (None, None));
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn an_output_without_options_takes_them_from_the_user() {
     assert_eq!((target.engine.as_str(), target.direct), ("fio-3.36, engine not stated", None));
     let test = &result.tests[0].test;
     assert_eq!(
-        (test.pattern(), test.stated_queue_depth(), test.block),
+        (test.pattern(), test.queue_depth(), test.block),
         (None, None, Bytes::kibi(4))
     );
     assert!(serde_json::to_string(test).unwrap().contains(r#""pattern":"not-stated""#));

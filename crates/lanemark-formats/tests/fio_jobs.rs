@@ -95,7 +95,7 @@ fn all_faults_of_a_job_are_reported_at_once() {
 #[test]
 fn rates_of_reads_and_writes_are_both_kept() {
     let test = single_test("[a]\nrw=randrw\nrate_iops=300,100\nsize=1g\n");
-    assert_eq!(test.read_share(), Ratio::new(0.75).unwrap());
+    assert_eq!(test.read_share().unwrap(), Ratio::new(0.75).unwrap());
     assert_eq!(
         test.requests().unwrap().load,
         Load::Open { rate_per_second: 400.0, process: ArrivalProcess::Even }

@@ -387,5 +387,5 @@ fn distributions_have_their_bounds_and_their_parts() {
     assert_eq!(nearly(&format!("size=64m\n{}", read("zipf:1.5:0.5"))), ["random_distribution"]);
     assert_eq!(nearly(&format!("size=64m\n{}", read("zipf:1.5"))), [""; 0]);
     assert_eq!(nearly(&format!("size=64m\n{}", read("normal:5"))), ["random_distribution"]);
-    assert_eq!(test("rw=randrw\nrwmixread=100").read_share(), Ratio::ONE);
+    assert_eq!(test("rw=randrw\nrwmixread=100").read_share().unwrap(), Ratio::ONE);
 }

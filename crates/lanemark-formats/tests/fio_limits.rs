@@ -130,7 +130,7 @@ fn the_rate_of_every_clone_and_direction_is_kept() {
         assert_eq!(rate(options), wanted, "{options}");
     }
     let both = test("size=6m\nrw=randrw\nrwmixread=90\nrate_iops=30,90");
-    assert_eq!(both.read_share(), Ratio::new(0.25).unwrap());
+    assert_eq!(both.read_share().unwrap(), Ratio::new(0.25).unwrap());
     assert_eq!(nearly("size=6m\nrw=randrw\nrate_iops=30,90"), ["rate_iops", "rate_iops"]);
     assert_eq!(nearly("size=6m\nrw=randrw\nrate=3m,9m"), ["rate", "rate"]);
     assert_eq!(nearly("size=6m\nrw=randread\nrate_iops=30"), ["rate_iops"]);
@@ -157,7 +157,7 @@ fn clones_have_a_note_if_their_ranges_differ_from_fio() {
 
 #[test]
 fn the_mix_follows_from_either_share() {
-    let share = |options: &str| test(&format!("size=6m\n{options}")).read_share().get();
+    let share = |options: &str| test(&format!("size=6m\n{options}")).read_share().unwrap().get();
     for (options, wanted) in [
         ("rw=randrw", 0.5),
         ("rw=randrw\nrwmixread=70", 0.7),

@@ -38,7 +38,7 @@ fn specifications_are_tests_and_like_workers_are_threads() {
     );
     let server = &tests[0];
     assert_eq!((server.block, server.mix().sizes.len()), (Bytes::kibi(64), 3));
-    assert_eq!(server.read_share(), Ratio::new(0.8).unwrap());
+    assert_eq!(server.read_share().unwrap(), Ratio::new(0.8).unwrap());
     assert_eq!((server.pattern(), server.alignment()), (Some(&Pattern::Uniform), Bytes(512)));
     assert_eq!(server.duration, Some(Duration::from_seconds(90)));
     assert_eq!(server.ramp, Duration::from_seconds(5));

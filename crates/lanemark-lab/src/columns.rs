@@ -28,6 +28,8 @@ pub struct Column {
 pub enum ColumnValues {
     /// Whole numbers; all of them are known.
     Whole(Vec<i64>),
+    /// Whole numbers, some of which are not known.
+    MaybeWhole(Vec<Option<i64>>),
     /// Numbers.
     Numbers(Vec<Option<f64>>),
     /// Texts.
@@ -78,6 +80,12 @@ impl<R> TableBuilder<R> {
     fn whole(mut self, name: &str, of: impl Fn(&R) -> u64) -> Self {
         let whole = |row| i64::try_from(of(row)).unwrap_or(i64::MAX);
         self.1.push(column(name, ColumnValues::Whole(self.0.iter().map(whole).collect())));
+        self
+    }
+
+    fn maybe_whole(mut self, name: &str, of: impl Fn(&R) -> Option<u32>) -> Self {
+        let values = self.0.iter().map(|row| of(row).map(i64::from)).collect();
+        self.1.push(column(name, ColumnValues::MaybeWhole(values)));
         self
     }
 
@@ -140,8 +148,8 @@ fn tests(run: &RunResult) -> Vec<Column> {
     TableBuilder(run.tests.iter().collect(), Vec::new())
         .text("test", |test| test.test.name.clone())
         .whole("block_bytes", |test| test.test.block.get())
-        .number("read_share", |test| Some(test.test.read_share().get()))
-        .whole("queue_depth", |test| test.test.queue_depth().into())
+        .number("read_share", |test| Some(test.test.read_share()?.get()))
+        .maybe_whole("queue_depth", |test| test.test.queue_depth())
         .whole("threads", |test| test.test.threads.into())
         .whole("repeats", |test| test.samples.len() as u64)
         .number("iops", |test| Some(test.iops.value))

@@ -189,7 +189,7 @@ fn shorten(sides: [&mut WhatIfSide; 2], at: usize, measured: &RunResult) -> Opti
     }
     let outstanding = sides.iter().filter_map(|side| side.workload.tests.get(at));
     let outstanding =
-        outstanding.map(|test| u64::from(test.queue_depth()) * u64::from(test.threads));
+        outstanding.map(|test| u64::from(test.issue_depth()) * u64::from(test.threads));
     let outstanding = outstanding.max()?;
     let small = match whole.block.get() {
         0..=8192 => REQUESTS,

@@ -191,15 +191,15 @@ impl<'a> Bench<'a> {
                 EngineKind::Synchronous => 1,
                 EngineKind::Null => u32::MAX,
             };
-            if test.queue_depth() > most {
+            if test.issue_depth() > most {
                 return Err(MeasureError::QueueDepth {
                     test: test.name.clone(),
-                    queue_depth: test.queue_depth(),
+                    queue_depth: test.issue_depth(),
                     engine: self.settings.engine.name(),
                     most,
                 });
             }
-            let needed = Arena::size(test.queue_depth(), test.block.get())
+            let needed = Arena::size(test.issue_depth(), test.block.get())
                 .saturating_mul(u64::from(test.threads));
             if needed > available {
                 return Err(MeasureError::Memory {

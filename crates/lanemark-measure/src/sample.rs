@@ -205,7 +205,7 @@ impl SampleThread<'_> {
         // begin late, but latencies do not include the delay.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         // The thread that uses the pages touches them first, so that they are in the memory of that thread's node.
-        let arena = Arena::new(test.queue_depth(), test.block.get() as usize)
+        let arena = Arena::new(test.issue_depth(), test.block.get() as usize)
             .map_err(|source| start_error(job, "map its buffers", source))?;
         match settings.engine {
             EngineKind::IoUring => {
@@ -214,7 +214,7 @@ impl SampleThread<'_> {
                     submission_polled: settings.submission_polled,
                     completion_polled: settings.completion_polled,
                 };
-                let uring = open_uring(test.queue_depth(), options);
+                let uring = open_uring(test.issue_depth(), options);
                 let mut uring = uring.map_err(|source| MeasureError::Ring { source })?;
                 let ring = Ring::new(&mut uring, self.run.file, arena, options.register);
                 self.work(ring, sender)

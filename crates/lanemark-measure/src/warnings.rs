@@ -245,7 +245,7 @@ pub(crate) fn flash_read_least(block: &Path, name: &str) -> Option<Duration> {
 fn without_flash(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warning> {
     let test = taking.test;
     let least = taking.flash_read_least?;
-    let is_alone = test.queue_depth() == 1 && test.threads == 1;
+    let is_alone = test.issue_depth() == 1 && test.threads == 1;
     let reads = sample.reads.as_ref().filter(|_| is_alone && !test.writes() && taking.direct)?;
     // For sequential requests, drives read ahead.
     if test.is_in_order() || reads.latency.count() == 0 {

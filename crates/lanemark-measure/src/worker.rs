@@ -162,7 +162,7 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
         let test = shared.test;
         let mut payload = PayloadGenerator::new(key, test.compressibility);
         if test.writes() {
-            (0..test.queue_depth()).for_each(|slot| payload.fill(engine.buffer_mut(slot)));
+            (0..test.issue_depth()).for_each(|slot| payload.fill(engine.buffer_mut(slot)));
         }
         let idle = RequestSlot {
             operation: Operation::Read,
@@ -178,11 +178,11 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
             engine,
             open: source.is_open(),
             payload,
-            slots: vec![idle; test.queue_depth() as usize].into(),
-            resting: (0..test.queue_depth()).map(|slot| (0, slot)).collect(),
+            slots: vec![idle; test.issue_depth() as usize].into(),
+            resting: (0..test.issue_depth()).map(|slot| (0, slot)).collect(),
             failures: RequestFailures::new(shared.on_error),
-            prepared: Vec::with_capacity(batch_size(test.queue_depth())),
-            batch: batch_size(test.queue_depth()),
+            prepared: Vec::with_capacity(batch_size(test.issue_depth())),
+            batch: batch_size(test.issue_depth()),
             quota: ByteQuota {
                 bytes: quota(test, key.thread),
                 counted: 0,

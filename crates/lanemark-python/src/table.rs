@@ -40,6 +40,9 @@ impl Table {
                 ColumnValues::Whole(all) => {
                     (DataType::Int64, true, Arc::new(Int64Array::from(all)))
                 }
+                ColumnValues::MaybeWhole(all) => {
+                    (DataType::Int64, false, Arc::new(Int64Array::from(all)))
+                }
                 ColumnValues::Numbers(all) => {
                     (DataType::Float64, false, Arc::new(Float64Array::from(all)))
                 }
@@ -70,6 +73,10 @@ impl Table {
         columns
             .map(|(field, array)| {
                 let (kind, values) = match array.data_type() {
+                    DataType::Int64 if field.is_nullable() => {
+                        let values: Vec<_> = array.as_primitive::<Int64Type>().iter().collect();
+                        ("maybe-whole", values.into_pyobject(py)?)
+                    }
                     DataType::Int64 => (
                         "whole",
                         array.as_primitive::<Int64Type>().values().to_vec().into_pyobject(py)?,
@@ -94,6 +101,7 @@ impl Table {
         let column = |(name, kind, values): ColumnParts<'_>| {
             let values = match kind.as_str() {
                 "whole" => ColumnValues::Whole(values.extract()?),
+                "maybe-whole" => ColumnValues::MaybeWhole(values.extract()?),
                 "numbers" => ColumnValues::Numbers(values.extract()?),
                 "texts" => ColumnValues::Texts(values.extract()?),
                 _ => return Err(input(format!("`{kind}` is not a column type")).into()),

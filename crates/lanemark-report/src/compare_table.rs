@@ -483,10 +483,13 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
         [
             ("block", test.block.to_string()),
             ("pattern", pattern),
-            ("reads", percent_whole(test.read_share().get())),
+            (
+                "reads",
+                test.read_share().map_or("not stated".to_owned(), |share| percent_whole(share.get())),
+            ),
             (
                 "queue depth",
-                test.stated_queue_depth()
+                test.queue_depth()
                     .map_or("not stated".to_owned(), |depth| depth.to_string()),
             ),
             ("threads", test.threads.to_string()),

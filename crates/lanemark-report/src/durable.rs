@@ -28,7 +28,7 @@ pub(crate) fn sentences(run: &RunResult) -> Vec<String> {
 
 fn sentence(result: &TestResult) -> Option<String> {
     let test = &result.test;
-    if test.mix().flush_every != Some(1) || test.read_share() > Ratio::ZERO {
+    if test.mix().flush_every != Some(1) || test.reads() {
         return None;
     }
     let mut all = LatencyHistogram::new();

@@ -4,7 +4,7 @@ use lanemark_schema::result::TopologyNode;
 use lanemark_schema::text::with_micro;
 
 use crate::Style;
-use crate::number::{grouped, percent_whole, significant};
+use crate::number::{fixed, grouped, or_absent, percent_whole, significant};
 use crate::path::tree;
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
@@ -48,9 +48,10 @@ pub struct EntryTest {
     pub block: String,
     /// Order of the offsets.
     pub pattern: &'static str,
-    pub read_share: f64,
-    /// Number of outstanding requests per thread.
-    pub queue_depth: u32,
+    /// Share of reads; `None` if the buffer of a database determines it.
+    pub read_share: Option<f64>,
+    /// Number of outstanding requests per thread; `None` if the users of a database determine it.
+    pub queue_depth: Option<u32>,
     pub threads: u32,
     /// Range of the drive that the test uses.
     pub span: String,
@@ -147,8 +148,8 @@ pub fn workload_text(head: &str, id: &str, tests: &[EntryTest], style: &Style) -
             Cell::strong(&test.slug),
             Cell::plain(&test.block),
             Cell::plain(test.pattern),
-            Cell::plain(percent_whole(test.read_share)),
-            Cell::plain(test.queue_depth.to_string()),
+            Cell::plain(or_absent(test.read_share, percent_whole)),
+            Cell::plain(or_absent(test.queue_depth.map(f64::from), |depth| fixed(depth, 0))),
             Cell::plain(test.threads.to_string()),
             Cell::plain(&test.span),
             Cell::plain(&test.length),

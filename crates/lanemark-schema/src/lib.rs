@@ -10,7 +10,7 @@
 //! use lanemark_schema::workload::Test;
 //!
 //! let test = Test::random_read("4 KiB").queue_depth(32).span("32 MiB").duration("20 ms").build()?;
-//! assert_eq!(test.queue_depth(), 32);
+//! assert_eq!(test.queue_depth(), Some(32));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -57,7 +57,7 @@ pub(crate) fn limit(
     if busiest.utilisation < BUSY {
         return None;
     }
-    let reads = test.read_share().get() >= 0.5;
+    let reads = test.ceiling_read_share().get() >= 0.5;
     let other_protocol = |name: &str| {
         if is_nvme {
             name.starts_with("platform.ahci.") || name.starts_with("platform.scsi.")

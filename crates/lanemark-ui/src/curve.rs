@@ -57,7 +57,7 @@ impl CurveJob {
 /// the first one or is brief.
 fn is_drawn(test: &Test) -> bool {
     let data = test.population() as f64 * test.block_mean();
-    is_quick(test) && (test.queue_depth() == DEPTHS[0] || data <= IN_FLIGHT_MAX)
+    is_quick(test) && (test.issue_depth() == DEPTHS[0] || data <= IN_FLIGHT_MAX)
 }
 
 #[cfg(test)]

@@ -201,7 +201,7 @@ impl CurvePoint {
     pub fn from_sample(test: &Test, sample: &Sample) -> Self {
         let latency = sample.latency();
         Self {
-            queue_depth: test.queue_depth(),
+            queue_depth: test.issue_depth(),
             megabytes_per_second: sample.throughput().0 as f64 / 1e6,
             iops: sample.iops(),
             latency_mean_us: latency.mean_ns() / 1e3,

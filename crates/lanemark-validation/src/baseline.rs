@@ -26,7 +26,7 @@ impl Baselines {
         test: &Test,
         drives: f64,
     ) -> Self {
-        let read = test.read_share().get();
+        let read = test.ceiling_read_share().get();
         let block = test.block.get() as f64;
         let link = 0.9 * port.rate().min(plug.rate());
         let rating = |column: &str| rated.and_then(|rated| rated.number(column));
@@ -48,7 +48,7 @@ impl Baselines {
             Connector::Pcie(..) => (80e-6, 20e-6),
             Connector::Sata(_) | Connector::Sas(..) | Connector::Usb(_) => (120e-6, 50e-6),
         };
-        let outstanding = f64::from(test.queue_depth()) * f64::from(test.threads);
+        let outstanding = f64::from(test.issue_depth()) * f64::from(test.threads);
         let latency = read * reads + (1.0 - read) * writes + block / link;
         let rate = (outstanding / latency).min(limits * drives);
         let share = match row.text("figure") {

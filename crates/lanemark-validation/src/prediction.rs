@@ -302,7 +302,7 @@ impl<'c> PredictionCase<'c> {
     fn timed(&self, system: &System, past_cache: bool) -> Test {
         let mut test = self.test.clone();
         let block = self.block();
-        let outstanding = f64::from(test.queue_depth()) * f64::from(test.threads);
+        let outstanding = f64::from(test.issue_depth()) * f64::from(test.threads);
         let guess = self.baselines.rule_rate().max(1.0);
         let lot = SUPERBLOCKS * superblock_of(system);
         let counted = if self.is_steady() { lot } else { 0.0 };
@@ -316,7 +316,7 @@ impl<'c> PredictionCase<'c> {
             _ if self.is_sustained() => (2.0 * test.span.get() as f64).min(2e5 * block),
             _ => 0.0,
         };
-        let first = if test.read_share().get() < 1.0 {
+        let first = if test.ceiling_read_share().get() < 1.0 {
             warm / block + 2.0 * outstanding
         } else {
             outstanding.min(2_000.0)

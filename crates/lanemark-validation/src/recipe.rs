@@ -492,8 +492,8 @@ mod tests {
             test(&CorpusRow::from_columns(&values), 1e12)
         };
         let plain = of(&[]).unwrap();
-        assert_eq!((plain.block, plain.queue_depth(), plain.threads), (Bytes(4096), 8, 1));
-        assert_eq!(plain.read_share(), Ratio::new(0.7).unwrap());
+        assert_eq!((plain.block, plain.issue_depth(), plain.threads), (Bytes(4096), 8, 1));
+        assert_eq!(plain.read_share().unwrap(), Ratio::new(0.7).unwrap());
         assert_eq!(plain.span.get(), (1e12 as u64) / 4096 * 4096);
         assert_eq!((plain.volume, plain.ramp), (None, Duration::ZERO));
         assert_eq!(plain.duration, Some(Duration::from_seconds(1)));
@@ -529,7 +529,7 @@ mod tests {
         let unstated = [("pattern", "random"), ("read_percent", "100")];
         assert_eq!(test(&CorpusRow::from_columns(&unstated), 1e12), None);
         let by_tool = [unstated[0], unstated[1], ("tool", "PowerShell script")];
-        assert_eq!(test(&CorpusRow::from_columns(&by_tool), 1e12).unwrap().queue_depth(), 1);
+        assert_eq!(test(&CorpusRow::from_columns(&by_tool), 1e12).unwrap().issue_depth(), 1);
         let threads = [unstated[0], unstated[1], ("threads", "4")];
         assert_eq!(test(&CorpusRow::from_columns(&threads), 1e12).unwrap().threads, 4);
     }

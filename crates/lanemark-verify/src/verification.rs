@@ -295,7 +295,7 @@ impl Verification<'_> {
         let length = test.duration.or(test.rounds.map(|rounds| rounds.length));
         let length = length.map(|length| std::time::Duration::from_nanos(length.nanoseconds()));
         let begun = Instant::now();
-        let depth = self.depth(test.queue_depth());
+        let depth = self.depth(test.issue_depth());
         self.on_engine(file, shared, number, depth, test.block.get(), &mut || {
             let over = left == 0 || length.is_some_and(|length| begun.elapsed() >= length);
             if over || self.stop.load(Ordering::Relaxed) {

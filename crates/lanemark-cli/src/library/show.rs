@@ -1,7 +1,7 @@
 //! Shows an entry of the library: a drive, a platform, a host or a workload, with all values in its file.
 
 use lanemark_report::{DriveValue, EntryTest, drive_text, platform_text, workload_text};
-use lanemark_schema::units::Duration;
+use lanemark_schema::units::{Duration, Ratio};
 use lanemark_schema::workload::Test;
 use lanemark_study::library::{LibraryKind, open_file};
 use lanemark_study::{Library, Location, StudyError, ValueRecord, workload};
@@ -123,9 +123,8 @@ fn show_workload(library: &Library, id: &str, json: bool) -> Result<(), Failure>
 /// Converts a test for display.
 fn test(test: &Test) -> EntryTest {
     let time = test.duration.map(|time: Duration| time.to_string());
-    let pattern = match test.pattern() {
-        Some(_) if test.is_in_order() => "sequential",
-        Some(_) => "random",
+    let pattern = match test.pattern().and_then(|_| test.order_word()) {
+        Some(order) => order,
         None if test.is_trace() => "trace",
         None if !test.unstated().is_empty() => "not stated",
         None => "transactions",
@@ -135,7 +134,7 @@ fn test(test: &Test) -> EntryTest {
         name: test.name.clone(),
         block: test.block.to_string(),
         pattern,
-        read_share: test.read_share().get(),
+        read_share: test.read_share().map(Ratio::get),
         queue_depth: test.queue_depth(),
         threads: test.threads,
         span: test.span.to_string(),

@@ -232,7 +232,7 @@ impl TestDraft {
         if writes > 0 && !test.writes() && !test.trims() {
             return Some(format!("the options request no writes, but {writes} were counted"));
         }
-        let stated = test.read_share().get();
+        let stated = test.read_share()?.get();
         let counted = reads as f64 / (reads + writes).max(1) as f64;
         if reads + writes >= SHARE_FROM && (stated - counted).abs() > SHARE_SLACK && !test.trims() {
             return Some(format!(

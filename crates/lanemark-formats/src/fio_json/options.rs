@@ -12,7 +12,7 @@ pub(super) fn options(test: &Test) -> Vec<(String, String)> {
         add("rw", direction(test));
     }
     add("bs", size(test.block));
-    if let Some(depth) = test.stated_queue_depth() {
+    if let Some(depth) = test.queue_depth() {
         add("iodepth", depth.to_string());
     }
     add("numjobs", test.threads.to_string());
@@ -29,8 +29,8 @@ pub(super) fn options(test: &Test) -> Vec<(String, String)> {
     if test.offset > Bytes::ZERO {
         add("offset", size(test.offset));
     }
-    if test.reads() && test.writes() {
-        add("rwmixread", format!("{:.0}", 100.0 * test.read_share().get()));
+    if let Some(share) = test.read_share().filter(|_| test.reads() && test.writes()) {
+        add("rwmixread", format!("{:.0}", 100.0 * share.get()));
     }
     if test.alignment() != test.block_least() && !test.is_in_order() {
         add("blockalign", size(test.alignment()));

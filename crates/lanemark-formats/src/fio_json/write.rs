@@ -149,7 +149,7 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
     let own = LanemarkKey::from_result(result, run.workload.average);
     pairs.push(("lanemark", Json::Raw(serde_json::to_string(&own).unwrap_or_default())));
     pairs.extend([
-        ("latency_depth", Integer(u64::from(test.queue_depth()))),
+        ("latency_depth", Integer(u64::from(test.issue_depth()))),
         ("latency_target", Integer(0)),
         ("latency_percentile", Real(100.0)),
         ("latency_window", Integer(0)),
@@ -309,7 +309,7 @@ fn classes(histogram: &LatencyHistogram) -> [Json; 3] {
 }
 
 fn levels<const N: usize>(names: [&str; N], test: &Test, requests: u64) -> Json {
-    let level = (test.queue_depth().max(1).ilog2() as usize).min(N - 1);
+    let level = (test.issue_depth().max(1).ilog2() as usize).min(N - 1);
     let share = |(at, name): (usize, &str)| {
         (name.to_owned(), Real(if at == level && requests > 0 { 100.0 } else { 0.0 }))
     };

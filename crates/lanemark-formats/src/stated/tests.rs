@@ -38,7 +38,7 @@ fn a_test_has_its_stated_settings_or_its_counted_ones() {
     let counted = stated(direction_of(30 * 8_000, 30), direction_of(10 * 9_000, 10));
     let test = counted.test(size, &supplied);
     // 330,000 bytes in 40 requests are 8,250 bytes per request, which is 8,192 bytes in whole sectors.
-    assert_eq!((test.block, test.read_share()), (Bytes(8_192), Ratio::new(0.75).unwrap()));
+    assert_eq!((test.block, test.read_share().unwrap()), (Bytes(8_192), Ratio::new(0.75).unwrap()));
     assert_eq!((test.threads, test.queue_depth(), test.span), (1, 9, size));
     assert_eq!((test.pattern(), test.volume), (Some(&Pattern::Sequential), Some(Bytes(1 << 20))));
     let whole = ReportedTest {
@@ -52,7 +52,7 @@ fn a_test_has_its_stated_settings_or_its_counted_ones() {
         ..counted.clone()
     };
     let test = whole.test(size, &supplied);
-    assert_eq!((test.block, test.read_share()), (Bytes::kibi(16), Ratio::new(0.3).unwrap()));
+    assert_eq!((test.block, test.read_share().unwrap()), (Bytes::kibi(16), Ratio::new(0.3).unwrap()));
     assert_eq!((test.threads, test.queue_depth()), (5, 7));
     // Each thread has room for one request.
     assert_eq!((test.pattern(), test.span), (Some(&Pattern::Uniform), Bytes::kibi(80)));
@@ -62,7 +62,7 @@ fn a_test_has_its_stated_settings_or_its_counted_ones() {
     assert_eq!(stated(None, None).test(size, &supplied).block, Bytes(4_096));
     let mut both = stated(None, None);
     both.sample.unified = direction_of(10 * 4_096, 10);
-    assert_eq!(both.test(size, &supplied).read_share(), Ratio::HALF);
+    assert_eq!(both.test(size, &supplied).read_share().unwrap(), Ratio::HALF);
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn crystaldiskmark_states_rates_and_means_of_its_best_run() {
         (LatencyDetail::Mean, None, None)
     );
     let one = test(&result, "RND4K Q1T1 mix");
-    assert!((one.test.read_share().get() - 0.7).abs() < 1e-9);
+    assert!((one.test.read_share().unwrap().get() - 0.7).abs() < 1e-9);
     assert!(single_sample(one).unified.is_some() && single_sample(one).reads.is_none());
     assert!(single_sample(test(&result, "SEQ1M Q8T1 write")).writes.is_some());
     let best = |warning: &Warning| matches!(warning, Warning::BestOfRuns { runs: Some(5), .. });
@@ -241,7 +241,7 @@ fn a_sum_of_unlike_jobs_does_not_have_their_options() {
     assert!(
         result.warnings.iter().any(|warning| matches!(warning, Warning::OptionsContradict { .. }))
     );
-    assert_eq!(result.tests[0].test.stated_queue_depth(), None);
+    assert_eq!(result.tests[0].test.queue_depth(), None);
     assert_eq!(result.tests[0].test.pattern(), None);
 }
 
@@ -260,7 +260,7 @@ fn terse_output_states_neither_pattern_nor_depth() {
             (Some(700_000), 480_250.0)
         );
         assert_eq!(writes.latency.percentile_ns(50.0), Some(80_000));
-        assert_eq!((one.test.stated_queue_depth(), one.test.pattern()), (None, None));
+        assert_eq!((one.test.queue_depth(), one.test.pattern()), (None, None));
         assert!(result.warnings.iter().any(|warning| matches!(warning, Warning::NotStated { .. })));
         // The user can supply these settings.
         let supplied = SuppliedSettings {
@@ -297,7 +297,7 @@ fn diskspd_text_and_xml_state_the_same() {
         );
         assert_eq!((one.test.threads, one.test.queue_depth(), one.test.block), (4, 8, Bytes(8192)));
         assert_eq!(
-            (one.test.pattern(), one.test.read_share().get()),
+            (one.test.pattern(), one.test.read_share().unwrap().get()),
             (Some(&Pattern::Uniform), 0.75)
         );
         assert_eq!(one.test.duration, Some(Duration::from_seconds(10)));
@@ -348,10 +348,10 @@ fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
         (one.test.pattern(), one.test.span),
         (Some(&Pattern::Uniform), Bytes(2_097_152 * 512))
     );
-    assert!((one.test.read_share().get() - 0.67).abs() < 1e-9);
+    assert!((one.test.read_share().unwrap().get() - 0.67).abs() < 1e-9);
     // If the depths of the workers differ, the test does not have a depth.
     let other = sample("iometer.csv").replacen("2097152,16\nDISK", "2097152,4\nDISK", 1);
-    assert_eq!(result(&other).tests[0].test.stated_queue_depth(), None);
+    assert_eq!(result(&other).tests[0].test.queue_depth(), None);
     // Partly random requests do not correspond to a pattern.
     let partly = sample("iometer.csv").replace("4096,100,67,100,", "4096,100,67,50,");
     assert_eq!(result(&partly).tests[0].test.pattern(), None);

@@ -13,7 +13,7 @@ fn kbench_has_a_rate_of_each_direction_and_names_its_latencies() {
     assert_eq!(own.tests.len(), 8);
     let one = test(&own, "RND4K read");
     assert_eq!(figures(one), (98_304.0 * 4096.0, 98_304.0, 0.0));
-    assert_eq!((one.test.stated_queue_depth(), one.test.span), (None, Bytes::mebi(20 << 10)));
+    assert_eq!((one.test.queue_depth(), one.test.span), (None, Bytes::mebi(20 << 10)));
     assert_eq!(test(&own, "SEQ128K write").throughput_bytes_per_second.value, 1_280_000.0 * 1024.0);
     assert_eq!(test(&own, "SEQ128K write").test.pattern(), Some(&Pattern::Sequential));
     let noted = |warning: &Warning| matches!(warning, Warning::Imported { note } if note.contains("RND read 91.5 µs"));
@@ -37,7 +37,7 @@ fn pg_test_fsync_has_a_test_for_each_available_method() {
     let one = test(&own, "8K write, fdatasync");
     assert_eq!(figures(one), ((1250.2_f64 * 8192.0).floor(), 1250.2, 800.0));
     assert_eq!(one.test.duration, Some(Duration::from_seconds(5)));
-    assert_eq!((one.test.stated_queue_depth(), one.test.pattern()), (Some(1), None));
+    assert_eq!((one.test.queue_depth(), one.test.pattern()), (Some(1), None));
     let two = test(&own, "2 x 8K writes, fdatasync");
     assert_eq!(figures(two), (1200.0 * 16_384.0, 1200.0, 833.0));
     assert_eq!(test(&own, "2 * 8kB open_sync writes").test.block, Bytes(16_384));
@@ -73,7 +73,7 @@ fn elbencho_is_read_from_the_column_of_the_last_thread() {
     let bare = sample("elbencho.txt").replace("COMMAND LINE: \"elbencho\"", "");
     let bare = result(&bare);
     let one = test(&bare, "write");
-    assert_eq!((one.test.block, one.test.stated_queue_depth()), (Bytes::kibi(64), None));
+    assert_eq!((one.test.block, one.test.queue_depth()), (Bytes::kibi(64), None));
     assert_eq!((one.test.pattern(), direct(&bare)), (None, None));
     // A phase of small files lacks a rate of requests.
     let files = sample("elbencho.txt")
@@ -93,7 +93,7 @@ fn spdk_perf_has_the_direction_of_its_command_line() {
     assert_eq!(own.target_name(), "PCIE (0000:5e:00.0) NSID 1");
     let bare = result(&sample("spdk-perf.txt").replace("spdk_nvme_perf", "other"));
     let one = &bare.tests[0];
-    assert!(single_sample(one).unified.is_some() && one.test.stated_queue_depth().is_none());
+    assert!(single_sample(one).unified.is_some() && one.test.queue_depth().is_none());
     let says = |warning: &Warning| matches!(warning, Warning::Imported { note } if note.contains("read or wrote"));
     assert!(bare.warnings.iter().any(says), "{:?}", bare.warnings);
     let row = sample("spdk-perf.txt").lines().find(|line| line.starts_with("PCIE")).unwrap();

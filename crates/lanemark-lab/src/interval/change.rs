@@ -113,7 +113,7 @@ impl RequestGroup {
         let has_flushes = |test: &Test| {
             test.requests().is_some_and(|requests| requests.mix.flush_every.is_some())
         };
-        let is_mix = |test: &Test| (1e-9..1.0).contains(&test.read_share().get());
+        let is_mix = |test: &Test| test.reads() && test.writes();
         match () {
             () if tests.into_iter().any(|test| test.writes() && has_flushes(test)) => Self::Flushed,
             () if tests.into_iter().any(is_mix) => Self::Mixed,
@@ -141,7 +141,7 @@ pub fn changes([one, two]: [&System; 2], [test, other]: [&Test; 2]) -> Vec<Chang
     let is_same_board = is_same_platform || board(&target.system) == board(&others.system);
     let is_same_drive = target.drive == others.drive;
     let is_set = is_same_platform && is_same_drive && one.spec != two.spec;
-    let depth = |test: &Test| u64::from(test.queue_depth()) * u64::from(test.threads);
+    let depth = |test: &Test| u64::from(test.issue_depth()) * u64::from(test.threads);
     let differences = [
         (ChangeKind::Drive, !is_same_drive),
         (ChangeKind::Port, is_same_platform && target.port != others.port || is_set),

@@ -36,7 +36,7 @@ pub(super) enum ShortLength {
 /// Returns a short version of `test`, given the predicted rate of the whole test.
 pub(super) fn shortened(test: &Test, requests_per_second: f64, length: ShortLength) -> Test {
     let mut short = test.clone();
-    let outstanding = f64::from(test.queue_depth()) * f64::from(test.threads);
+    let outstanding = f64::from(test.issue_depth()) * f64::from(test.threads);
     let request_count = (REQUESTS as f64).min(DATA / test.block_mean());
     let request_count = match length {
         ShortLength::Short => request_count.max(4.0 * outstanding).max(LEAST),

@@ -59,7 +59,7 @@ impl UnmodelledFactors {
         let is_full = hops.iter().any(|hop| hop.utilisation >= FULL && is_link(&hop.id));
         let spec = &system.spec;
         let is_disk = matches!(spec.first().drive.media, MediaSpec::Disk(_));
-        let share = test.read_share().get();
+        let share = test.ceiling_read_share().get();
         match () {
             () if !system.is_rated => OWN,
             // A drive with this much spare capacity fills the link even if it is slower than its rating.

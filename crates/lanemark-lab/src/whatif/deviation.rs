@@ -97,7 +97,7 @@ fn mean(
 ) -> Option<f64> {
     let doublings = |one: u32, two: u32| (f64::from(one) / f64::from(two)).log2();
     let square = |other: &Test| {
-        doublings(test.queue_depth(), other.queue_depth()).powi(2)
+        doublings(test.issue_depth(), other.issue_depth()).powi(2)
             + doublings(test.threads, other.threads).powi(2)
     };
     let others = alike.iter().enumerate().filter(|(at, _)| Some(*at) != without);
@@ -133,7 +133,7 @@ mod tests {
         tests: &'t [Test],
         log: impl Fn(usize, &Test) -> f64,
     ) -> Vec<Option<MeasuredDeviation<'t>>> {
-        let limit = |test: &Test| (test.queue_depth() > 4).then_some(PathSection::Drive);
+        let limit = |test: &Test| (test.issue_depth() > 4).then_some(PathSection::Drive);
         let one = |(at, test): (usize, &'t Test)| {
             Some(MeasuredDeviation { test, limit: limit(test), log: log(at, test) })
         };
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn effects_of_depth_are_not_smoothed_away() {
         let tests = grid();
-        let law = |test: &Test| 0.1 * f64::from(test.queue_depth()).log2();
+        let law = |test: &Test| 0.1 * f64::from(test.issue_depth()).log2();
         let all = measured_deviations(&tests, |_, test| law(test));
         for (at, test) in tests.iter().enumerate() {
             let limit = all[at].as_ref().unwrap().limit;
@@ -166,7 +166,7 @@ mod tests {
             assert!(
                 (mean_deviation.log - law(test)).abs() < 0.02,
                 "{}: {mean_deviation:?}",
-                test.queue_depth()
+                test.issue_depth()
             );
         }
     }
@@ -175,7 +175,7 @@ mod tests {
     fn a_limit_that_moves_has_the_deviation_of_tests_with_that_limit() {
         let tests = grid();
         let all =
-            measured_deviations(&tests, |_, test| if test.queue_depth() > 4 { 0.2 } else { -0.2 });
+            measured_deviations(&tests, |_, test| if test.issue_depth() > 4 { 0.2 } else { -0.2 });
         let mean_deviation = carried_deviation(&all, 0, Some(PathSection::Drive)).unwrap();
         assert!((mean_deviation.log - 0.2).abs() < 1e-9, "{mean_deviation:?}");
         assert_eq!(carried_deviation(&all, 0, Some(PathSection::Link)), None);
@@ -204,7 +204,7 @@ mod tests {
             // random error of 4% on both systems.
             let common = 0.3 * normal();
             let all_seen = tests.iter().map(|test| {
-                let limit = (test.queue_depth() > 4).then_some(PathSection::Drive);
+                let limit = (test.issue_depth() > 4).then_some(PathSection::Drive);
                 Some(MeasuredDeviation { test, limit, log: common + 0.04 * normal() })
             });
             let all_seen: Vec<Option<MeasuredDeviation<'_>>> = all_seen.collect();

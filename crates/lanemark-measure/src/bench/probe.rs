@@ -37,7 +37,7 @@ impl Bench<'_> {
             let position = self.workload.tests.iter().position(|one| one == test).unwrap_or(index);
             let alone = runs_alone(&self.workload.tests, position);
             let stopped = self.stop.load(Ordering::Relaxed);
-            let queue_depth = test.queue_depth();
+            let queue_depth = test.issue_depth();
             let Some(doubled) = doubled_depth(queue_depth, deepest) else { continue };
             if stopped || !alone || !test.is_closed() {
                 continue;

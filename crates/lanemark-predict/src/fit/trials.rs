@@ -341,7 +341,7 @@ pub(super) fn figure(sample: &Sample, kind: FigureKind) -> Option<f64> {
 }
 
 fn outstanding(test: &Test) -> u64 {
-    u64::from(test.queue_depth()) * u64::from(test.threads)
+    u64::from(test.issue_depth()) * u64::from(test.threads)
 }
 
 /// Returns the name of the drive that a result describes, either measured or simulated.

@@ -1,7 +1,7 @@
 //! Families of tests. Tests that differ in only one number are points on lines over that number, and do not have
 //! separate panels.
 
-use lanemark_schema::units::Bytes;
+use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::Test;
 
 use super::lines::LineAxis;
@@ -112,19 +112,21 @@ impl<'t> TestFamily<'t> {
     /// Returns the title of the family, such as `sequential write, 32 MiB`.
     pub(super) fn title(&self) -> String {
         let Some((_, test)) = self.tests.first() else { return String::new() };
-        let order = if test.is_in_order() { "sequential" } else { "random" };
-        let reads = test.read_share().get();
-        let what = match (reads >= 1.0, reads <= 0.0) {
-            (true, _) => "read".to_owned(),
-            (_, true) => "write".to_owned(),
-            _ => format!("{:.0}% read", reads * 100.0),
+        let what = match test.read_share() {
+            Some(Ratio::ONE) => "read".to_owned(),
+            Some(Ratio::ZERO) => "write".to_owned(),
+            Some(share) => format!("{:.0}% read", share.get() * 100.0),
+            None => "read and write".to_owned(),
         };
-        let mut title = format!("{order} {what}");
+        let order = test.order_word().map_or(String::new(), |order| format!("{order} "));
+        let mut title = format!("{order}{what}");
         if self.axis != FamilyAxis::Block {
             title += &format!(", {}", test.block);
         }
-        if self.axis != FamilyAxis::Depth && test.queue_depth() > 1 {
-            title += &format!(", queue depth {}", test.queue_depth());
+        if self.axis != FamilyAxis::Depth
+            && let Some(depth) = test.queue_depth().filter(|depth| *depth > 1)
+        {
+            title += &format!(", queue depth {depth}");
         }
         match test.threads {
             0 | 1 => title,

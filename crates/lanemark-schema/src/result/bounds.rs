@@ -83,7 +83,7 @@ fn direction_figures(at: &ValuePath, figures: &DirectionFigures) -> RangeCheck {
 }
 
 fn requested_test(at: &ValuePath, test: &Test) -> RangeCheck {
-    let depth = test.queue_depth();
+    let depth = test.issue_depth();
     if !QUEUE_DEPTH.contains(&depth) {
         return at.key("queue_depth").fail(depth, QUEUE_DEPTH);
     }
@@ -112,7 +112,7 @@ fn requested_test(at: &ValuePath, test: &Test) -> RangeCheck {
     check_time(&at.key("think_ns"), test.think())?;
     check_bytes(&at.key("span"), test.span)?;
     check_bytes(&at.key("offset"), test.offset)?;
-    check_share(&at.key("read_share"), test.read_share().get())
+    check_if_some(&at.key("read_share"), test.read_share(), |at, share| check_share(at, share.get()))
 }
 
 fn test_result(at: &ValuePath, test: &TestResult) -> RangeCheck {

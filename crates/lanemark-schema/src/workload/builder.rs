@@ -255,18 +255,20 @@ impl TestBuilder {
 impl Test {
     /// Returns a name that describes the test, such as `4 KiB random 70% read, QD 32 x 4`, for a test without a name.
     pub fn description(&self) -> String {
-        let pattern = if self.is_in_order() { "sequential" } else { "random" };
+        let pattern = self.order_word().map_or(String::new(), |order| format!("{order} "));
         let share = self.read_share();
         let operation = match share {
-            Ratio::ONE => "read".to_owned(),
-            Ratio::ZERO => "write".to_owned(),
-            _ => format!("{share} read"),
+            Some(Ratio::ONE) => "read".to_owned(),
+            Some(Ratio::ZERO) => "write".to_owned(),
+            Some(share) => format!("{share} read"),
+            None => "read and write".to_owned(),
         };
+        let depth = self.queue_depth().map_or(String::new(), |depth| format!(", QD {depth}"));
         let threads = match self.threads {
             1 => String::new(),
             threads => format!(" x {threads}"),
         };
-        format!("{} {pattern} {operation}, QD {}{threads}", self.block, self.queue_depth())
+        format!("{} {pattern}{operation}{depth}{threads}", self.block)
     }
 }
 

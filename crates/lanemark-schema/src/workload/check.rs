@@ -47,7 +47,7 @@ impl Test {
         if !self.offset.get().is_multiple_of(unit.get()) {
             return fail("offset", self.offset.to_string(), "a multiple of 512 B");
         }
-        let queue_depth = self.queue_depth();
+        let queue_depth = self.issue_depth();
         if !QUEUE_DEPTH.contains(&queue_depth) {
             return fail("queue_depth", queue_depth.to_string(), &QUEUE_DEPTH.to_string());
         }

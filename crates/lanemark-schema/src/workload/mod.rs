@@ -212,26 +212,37 @@ impl Test {
         self
     }
 
-    /// Returns the number of requests outstanding per thread; it is 1 for a database, whose users wait for each
-    /// request.
-    pub fn queue_depth(&self) -> u32 {
+    /// Returns the number of requests outstanding per thread; `None` for a database, whose users determine it, and if
+    /// the source of a result does not state it.
+    pub fn queue_depth(&self) -> Option<u32> {
         match &self.asks {
-            LoadKind::Requests(requests) => requests.queue_depth,
-            LoadKind::Trace(trace) => trace.queue_depth,
-            LoadKind::PartlyStated(stated) => stated.queue_depth.unwrap_or(1),
-            LoadKind::Transactions(_) | LoadKind::Database(_) => 1,
+            LoadKind::Requests(requests) => Some(requests.queue_depth),
+            LoadKind::Trace(trace) => Some(trace.queue_depth),
+            LoadKind::PartlyStated(stated) => stated.queue_depth,
+            LoadKind::Transactions(_) | LoadKind::Database(_) => None,
         }
     }
 
-    /// Returns the share of requests that are reads. For a database the buffer determines the share during the run, so
-    /// one half is returned.
-    pub fn read_share(&self) -> Ratio {
+    /// Returns the number of requests that an engine keeps outstanding per thread: the queue depth of the test, and 1
+    /// for a test without one.
+    pub fn issue_depth(&self) -> u32 {
+        self.queue_depth().unwrap_or(1)
+    }
+
+    /// Returns the share of requests that are reads; `None` for a database, whose buffer determines it during the run.
+    pub fn read_share(&self) -> Option<Ratio> {
         match &self.asks {
-            LoadKind::Requests(requests) => requests.read_share,
-            LoadKind::Trace(trace) => trace.read_share,
-            LoadKind::PartlyStated(stated) => stated.read_share,
-            LoadKind::Transactions(_) | LoadKind::Database(_) => Ratio::HALF,
+            LoadKind::Requests(requests) => Some(requests.read_share),
+            LoadKind::Trace(trace) => Some(trace.read_share),
+            LoadKind::PartlyStated(stated) => Some(stated.read_share),
+            LoadKind::Transactions(_) | LoadKind::Database(_) => None,
         }
+    }
+
+    /// Returns the share of reads for which ceilings are computed: that of the test, and one half for a database, which
+    /// reads and writes.
+    pub fn ceiling_read_share(&self) -> Ratio {
+        self.read_share().unwrap_or(Ratio::HALF)
     }
 
     /// Returns the alignment of the requests' offsets; for a database, the page size.
@@ -250,15 +261,6 @@ impl Test {
             stated.pattern.as_ref()
         } else {
             self.requests().map(|requests| &requests.pattern)
-        }
-    }
-
-    /// Returns the number of requests outstanding per thread; `None` if the source of a result does not state it.
-    pub fn stated_queue_depth(&self) -> Option<u32> {
-        if let LoadKind::PartlyStated(stated) = &self.asks {
-            stated.queue_depth
-        } else {
-            Some(self.queue_depth())
         }
     }
 
@@ -298,6 +300,21 @@ impl Test {
         self.requests().is_some_and(SyntheticRequests::is_in_order)
     }
 
+    /// Returns the order of the offsets in a word, `sequential` or `random`; `None` if it is not stated, or a trace's.
+    pub fn order_word(&self) -> Option<&'static str> {
+        match &self.asks {
+            LoadKind::Trace(_) => None,
+            LoadKind::Transactions(_) | LoadKind::Database(_) => Some("random"),
+            LoadKind::PartlyStated(PartialRequests { pattern: None, .. }) => None,
+            LoadKind::PartlyStated(PartialRequests { pattern: Some(pattern), .. }) => {
+                Some(if *pattern == Pattern::Sequential { "sequential" } else { "random" })
+            }
+            LoadKind::Requests(requests) => {
+                Some(if requests.is_in_order() { "sequential" } else { "random" })
+            }
+        }
+    }
+
     /// Returns whether the test replays a recorded trace.
     pub fn is_trace(&self) -> bool {
         matches!(self.asks, LoadKind::Trace(_))
@@ -320,12 +337,12 @@ impl Test {
 
     /// Returns whether the test writes.
     pub fn writes(&self) -> bool {
-        self.read_share() < Ratio::ONE && self.mix().trim_share < Ratio::ONE
+        self.read_share() != Some(Ratio::ONE) && self.mix().trim_share < Ratio::ONE
     }
 
     /// Returns whether the test reads.
     pub fn reads(&self) -> bool {
-        self.read_share() > Ratio::ZERO && self.mix().trim_share < Ratio::ONE
+        self.read_share() != Some(Ratio::ZERO) && self.mix().trim_share < Ratio::ONE
     }
 
     /// Returns whether the test destroys the data on the target.
@@ -335,7 +352,7 @@ impl Test {
 
     /// Returns the number of requests outstanding over all threads.
     pub fn population(&self) -> u64 {
-        u64::from(self.queue_depth()) * u64::from(self.threads)
+        u64::from(self.issue_depth()) * u64::from(self.threads)
     }
 
     /// Returns the end of the span.

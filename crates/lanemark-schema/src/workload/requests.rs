@@ -15,7 +15,7 @@ use crate::units::{Bytes, Duration, Ratio};
 /// let default = SyntheticRequests::aligned_to(block);
 /// let requests = SyntheticRequests { pattern: Pattern::Sequential, queue_depth: 4, ..default };
 /// let test = Test { volume: Some(Bytes::mebi(64)), asks: requests.into(), ..Test::of_blocks(block) };
-/// assert_eq!((test.queue_depth(), test.check()), (4, Ok(())));
+/// assert_eq!((test.queue_depth(), test.check()), (Some(4), Ok(())));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyntheticRequests {

@@ -19,8 +19,10 @@ pub(super) struct SavedTest {
     name: String,
     block_bytes: Bytes,
     pattern: SavedPattern,
-    read_share: Ratio,
-    /// Null if the source of the result does not state it.
+    /// Absent for a database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    read_share: Option<Ratio>,
+    /// Null for a database, and if the source of the result does not state it.
     #[serde(deserialize_with = "Option::deserialize")]
     queue_depth: Option<u32>,
     threads: u32,
@@ -118,58 +120,60 @@ impl From<Pattern> for SavedPattern {
 impl TryFrom<SavedTest> for Test {
     type Error = TestError;
 
-    /// Rejects a trace that is also a database's load.
+    /// Rejects a trace that is also a database's load, and requests without a property that only a database lacks.
     fn try_from(saved: SavedTest) -> Result<Self, TestError> {
         let SavedTest { read_share, queue_depth, alignment_bytes: alignment, .. } = saved;
         let is_trace = matches!(saved.pattern, SavedPattern::Trace);
-        let unstated = matches!(saved.pattern, SavedPattern::NotStated) || queue_depth.is_none();
-        if unstated && (is_trace || !saved.load.is_closed()) {
-            return Err(TestError {
-                field: "queue_depth",
-                value: "not stated".to_owned(),
-                bound: "a number, unless the requests form a closed loop".to_owned(),
-            });
-        }
-        let stated_depth = queue_depth;
-        let queue_depth = queue_depth.unwrap_or(1);
-        let requests = |pattern, load| {
-            SyntheticRequests {
-                pattern,
-                read_share,
-                queue_depth,
-                alignment,
-                think: saved.think_ns,
-                mix: saved.mix,
-                load,
-            }
-            .into()
+        let not_stated = |field: &'static str| TestError {
+            field,
+            value: "not stated".to_owned(),
+            bound: "a number, unless the load is a database's".to_owned(),
         };
         let trace = |error: &str| TestError {
             field: "pattern",
             value: "trace".to_owned(),
             bound: format!("not together with {error}"),
         };
+        let share = || read_share.ok_or_else(|| not_stated("read_share"));
+        let depth = || queue_depth.ok_or_else(|| not_stated("queue_depth"));
         let asks = match (saved.pattern.stated_pattern(), saved.load) {
-            (pattern, SavedLoad::Closed) if unstated => LoadKind::PartlyStated(PartialRequests {
-                pattern,
-                read_share,
-                queue_depth: stated_depth,
+            (_, SavedLoad::Transactions(_)) if is_trace => return Err(trace("transactions")),
+            (_, SavedLoad::Database(_)) if is_trace => return Err(trace("a database")),
+            (_, SavedLoad::Open { .. }) if is_trace => return Err(trace("an open loop")),
+            (_, SavedLoad::Transactions(transactions)) => LoadKind::Transactions(transactions),
+            (_, SavedLoad::Database(users)) => LoadKind::Database(users),
+            (_, SavedLoad::Closed) if is_trace => LoadKind::Trace(TraceSummary {
+                read_share: share()?,
+                queue_depth: depth()?,
                 alignment,
             }),
-            (Some(pattern), SavedLoad::Closed) => requests(pattern, Load::Closed),
-            (Some(pattern), SavedLoad::Open { rate_per_second, process }) => {
-                requests(pattern, Load::Open { rate_per_second, process })
+            (None, SavedLoad::Open { .. }) => return Err(not_stated("pattern")),
+            (pattern, SavedLoad::Closed) if pattern.is_none() || queue_depth.is_none() => {
+                LoadKind::PartlyStated(PartialRequests {
+                    pattern,
+                    read_share: share()?,
+                    queue_depth,
+                    alignment,
+                })
             }
-            (Some(_), SavedLoad::Transactions(transactions)) => {
-                LoadKind::Transactions(transactions)
+            (Some(pattern), load) => SyntheticRequests {
+                pattern,
+                read_share: share()?,
+                queue_depth: depth()?,
+                alignment,
+                think: saved.think_ns,
+                mix: saved.mix,
+                load: match load {
+                    SavedLoad::Open { rate_per_second, process } => {
+                        Load::Open { rate_per_second, process }
+                    }
+                    SavedLoad::Closed | SavedLoad::Transactions(_) | SavedLoad::Database(_) => {
+                        Load::Closed
+                    }
+                },
             }
-            (Some(_), SavedLoad::Database(users)) => LoadKind::Database(users),
-            (None, SavedLoad::Closed) => {
-                LoadKind::Trace(TraceSummary { read_share, queue_depth, alignment })
-            }
-            (None, SavedLoad::Open { .. }) => return Err(trace("an open loop")),
-            (None, SavedLoad::Transactions(_)) => return Err(trace("transactions")),
-            (None, SavedLoad::Database(_)) => return Err(trace("a database")),
+            .into(),
+            (None, SavedLoad::Closed) => return Err(not_stated("pattern")),
         };
         Ok(Self {
             name: saved.name,
@@ -192,7 +196,7 @@ impl TryFrom<SavedTest> for Test {
 impl From<Test> for SavedTest {
     fn from(test: Test) -> Self {
         let read_share = test.read_share();
-        let queue_depth = test.stated_queue_depth();
+        let queue_depth = test.queue_depth();
         let alignment_bytes = test.alignment();
         let think_ns = test.think();
         let (pattern, mix, load) = match test.asks {

@@ -44,7 +44,7 @@ pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
         add_further_drives(spec, test, &mut hops);
         return hops;
     };
-    let (own, shared) = volume.demand(spec.drives(), test.read_share());
+    let (own, shared) = volume.demand(spec.drives(), test.ceiling_read_share());
     for hop in hops.iter_mut().filter(|hop| !of_host(hop.id)) {
         let demand = if of_trunk(hop.id, spec.trunk.len()) { shared } else { own };
         hop.rate = hop.rate.map(|rate| BytesPerSecond((rate.0 as f64 / demand) as u64));
@@ -120,7 +120,7 @@ fn commands(attachment_spec: &AttachmentSpec, test: &Test) -> u64 {
 }
 
 fn served_rate(test: &Test, demand: Demand, servers: u64) -> Option<BytesPerSecond> {
-    demand.rate(test.block, test.read_share(), servers)
+    demand.rate(test.block, test.ceiling_read_share(), servers)
 }
 
 fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {

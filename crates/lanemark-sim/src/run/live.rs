@@ -316,7 +316,7 @@ mod tests {
         while live.advance_until(Instant::END).is_some() {}
         let test = live.summary("four requests", &live.sample());
         assert_eq!((test.block, test.volume), (Bytes::kibi(12), Some(Bytes::kibi(48))));
-        assert_eq!(test.read_share().get(), 0.75);
+        assert_eq!(test.read_share().unwrap().get(), 0.75);
     }
 
     #[test]

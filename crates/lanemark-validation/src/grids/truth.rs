@@ -161,7 +161,7 @@ impl GroundTruthDrive {
         let system = self.system(library, 0)?;
         let rough = run(&system, &workload)?;
         for (test, result) in workload.tests.iter_mut().zip(&rough.tests) {
-            let outstanding = f64::from(test.queue_depth() * test.threads);
+            let outstanding = f64::from(test.issue_depth() * test.threads);
             let rate = result.iops.value.max(20.0);
             let seconds =
                 |requests: f64| Duration::from_picoseconds((requests / rate * 1e12) as u64);
@@ -185,7 +185,7 @@ impl GroundTruthDrive {
         let protocol = &system.spec.first().protocol;
         for test in &mut run.tests {
             let busy = cpu.request_submit + cpu.request_complete + protocol.read_time;
-            let alone = test.test.queue_depth() * test.test.threads == 1;
+            let alone = test.test.issue_depth() * test.test.threads == 1;
             let wake = if alone { cpu.wake.as_microseconds() } else { 0.0 };
             let samples = test.samples.iter().map(|sample| {
                 let factor = (NOISE * normal(rng)).exp();

@@ -46,7 +46,7 @@ impl LinkFormulas for Pcie {
     /// Reads fill the direction to the host, and writes fill the direction to the drive. The direction that fills first
     /// is the bottleneck.
     fn ceiling(&self, LinkLoad { test, transfer_max, end, .. }: LinkLoad<'_>) -> BytesPerSecond {
-        let share = test.read_share().get();
+        let share = test.ceiling_read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());
         let completion = self.cost(CommandPhase::Accesses(end)).to_host * count;
         let read = (self.write_time(test.block) + completion).as_seconds();

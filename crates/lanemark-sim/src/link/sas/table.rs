@@ -37,7 +37,7 @@ impl LinkFormulas for Sas {
 
     /// Returns the maximum throughput of both directions together, with all phys of the port in use.
     fn ceiling(&self, LinkLoad { test, transfer_max, .. }: LinkLoad<'_>) -> BytesPerSecond {
-        let share = test.read_share().get();
+        let share = test.ceiling_read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());
         let length = Bytes(test.block.get().div_ceil(count));
         let times = count as f64;

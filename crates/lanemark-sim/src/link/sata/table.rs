@@ -64,7 +64,7 @@ impl LinkFormulas for Sata {
             read: time_of_whole(&|length| issue + read_data(length) + read_end),
             write: time_of_whole(&|length| issue + self.write_data_time(length, true) + write_end),
         };
-        demand.rate(test.block, test.read_share(), 1).unwrap_or_default()
+        demand.rate(test.block, test.ceiling_read_share(), 1).unwrap_or_default()
     }
 
     fn train(&self, TrainedRate { lanes, generation, speed }: TrainedRate) -> Option<Self> {

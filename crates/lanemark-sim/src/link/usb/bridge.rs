@@ -46,7 +46,7 @@ impl LinkFormulas for Bridge {
     }
 
     fn ceiling(&self, LinkLoad { test, transfer_max, .. }: LinkLoad<'_>) -> BytesPerSecond {
-        let share = test.read_share().get();
+        let share = test.ceiling_read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());
         let data = (test.block / self.rate).as_seconds();
         let to_drive = (self.command_time * count).as_seconds() + data * (1.0 - share);

@@ -62,7 +62,7 @@ impl LinkFormulas for Usb {
         let block = test.block.get();
         let count = block / transfer_max.get();
         let rest = block % transfer_max.get();
-        let share = test.read_share().get();
+        let share = test.ceiling_read_share().get();
         let time = |direction: fn(PhaseTime) -> Duration| {
             let time_of = |operation| {
                 let time_of_command =

@@ -131,7 +131,7 @@ fn is_long(spec: &SystemSpec, test: &Test) -> bool {
     let volume = test.volume.map_or(f64::INFINITY, |volume| volume.get() as f64);
     let bytes = volume.min(rate * seconds);
     // With few requests, the requests outstanding at the beginning and at the end affect the rate of a group.
-    let outstanding = u64::from(test.queue_depth()) * u64::from(test.threads);
+    let outstanding = u64::from(test.issue_depth()) * u64::from(test.threads);
     let shortest = GROUPS as u64 * batch_size(first_check(test));
     let enough = shortest.max((GROUPS as u64 / 2 * outstanding).min(GROUPS as u64 * BATCH));
     bytes >= test.block_mean() * enough as f64

@@ -44,8 +44,8 @@ impl OpenLoopArrivals {
         };
         Some(Self {
             schedules: schedules?,
-            due: vec![Instant::ZERO; threads as usize * test.queue_depth() as usize],
-            queue_depth: test.queue_depth(),
+            due: vec![Instant::ZERO; threads as usize * test.issue_depth() as usize],
+            queue_depth: test.issue_depth(),
             from,
             kept,
         })
