@@ -233,7 +233,7 @@ fn an_output_without_options_takes_them_from_the_user() {
     assert_eq!((target.engine.as_str(), target.direct), ("fio-3.36, engine not stated", None));
     let test = &result.tests[0].test;
     assert_eq!(
-        (test.pattern(), test.queue_depth(), test.block),
+        (test.pattern(), test.issue_depth(), test.block),
         (None, None, Bytes::kibi(4))
     );
     assert!(serde_json::to_string(test).unwrap().contains(r#""pattern":"not-stated""#));
@@ -250,7 +250,7 @@ fn an_output_without_options_takes_them_from_the_user() {
     assert!(test.checked().is_ok());
     // Options that the output states take precedence.
     let stated = output(options(), &[("read", direction(2_000, &measure()))]);
-    assert_eq!(import_all(&stated.to_string(), &supplied)[0].tests[0].test.queue_depth(), 4);
+    assert_eq!(import_all(&stated.to_string(), &supplied)[0].tests[0].test.issue_depth(), 4);
 }
 
 #[test]

@@ -167,13 +167,13 @@ fn the_options_that_are_read_become_tests() {
     let filled = test("filled");
     assert_eq!(filled.volume, Some(Bytes(2 << 30)));
     assert_eq!(filled.compressibility, Ratio::new(0.25).unwrap());
-    assert_eq!((filled.queue_depth(), filled.block), (32, Bytes::kibi(128)));
+    assert_eq!((filled.issue_depth(), filled.block), (32, Bytes::kibi(128)));
     let hot = test("hot and cold.1");
     assert!(matches!(hot.pattern(), Some(Pattern::Zones { zones }) if zones.len() == 3));
     assert_eq!(hot.volume, None);
     assert_eq!(hot.duration, Some(Duration::from_seconds(10)));
     assert_eq!(hot.ramp, Duration::from_seconds(2));
-    assert_eq!((hot.queue_depth(), hot.threads), (16, 1));
+    assert_eq!((hot.issue_depth(), hot.threads), (16, 1));
     assert!(hot.start.beside && !test("hot and cold.0").start.beside);
     assert_eq!(hot.mix().sizes.len(), 3);
     let backward = test("backward");
@@ -290,9 +290,9 @@ fn the_size_of_the_target_replaces_a_missing_size() {
 
 #[test]
 fn an_engine_that_waits_has_a_depth_of_one() {
-    assert_eq!(single_test("[a]\niodepth=8\nsize=1m\n").queue_depth(), 1);
+    assert_eq!(single_test("[a]\niodepth=8\nsize=1m\n").issue_depth(), 1);
     assert_eq!(
-        single_test("[a]\nioengine=io_uring\niodepth=${DEPTH}\nsize=1m\n").queue_depth(),
+        single_test("[a]\nioengine=io_uring\niodepth=${DEPTH}\nsize=1m\n").issue_depth(),
         16
     );
 }

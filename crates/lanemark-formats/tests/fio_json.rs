@@ -78,7 +78,7 @@ fn the_tests_follow_the_job_options() {
     let result = read(PLUS).result;
     let test = &result.test("read").unwrap().test;
     assert_eq!(
-        (test.pattern(), test.queue_depth(), test.threads),
+        (test.pattern(), test.issue_depth(), test.threads),
         (Some(&Pattern::Shuffled), 4, 2)
     );
     assert_eq!((test.block, test.span), (Bytes::kibi(4), Bytes::mebi(4)));
@@ -162,7 +162,7 @@ fn written_output_reads_back_unchanged() {
         let y = &b.samples[0];
         assert_eq!((x.bytes(), x.operations(), x.elapsed), (y.bytes(), y.operations(), y.elapsed));
         assert_eq!(x.latency().percentile_ns(50.0), y.latency().percentile_ns(50.0));
-        assert_eq!(a.test.queue_depth(), b.test.queue_depth());
+        assert_eq!(a.test.issue_depth(), b.test.issue_depth());
         assert_eq!(a.test.pattern(), b.test.pattern());
         let x = x.cpu.unwrap();
         let y = y.cpu.unwrap();
@@ -275,7 +275,7 @@ fn files_of_one_target_are_one_result_with_distinct_test_names() {
     assert_eq!(results.len(), 2);
     assert_eq!(names(0), ["old (d8)", "old (d16)", "alone"]);
     assert_eq!(names(1), ["old"]);
-    assert_eq!(results[0].result.test("old (d16)").unwrap().test.queue_depth(), 16);
+    assert_eq!(results[0].result.test("old (d16)").unwrap().test.issue_depth(), 16);
     assert_eq!(results[0].files, ["f/d8.json", "f/d16.json", "x.json"]);
     // The errors name each invalid file.
     let wrong = OLD.replace("10000", "0");

@@ -26,7 +26,7 @@ fn specifications_are_tests_and_like_workers_are_threads() {
     let tests = &settings.workload.tests;
     let found: Vec<(&str, u32, u32, bool)> = tests
         .iter()
-        .map(|test| (test.name.as_str(), test.threads, test.queue_depth(), test.start.beside))
+        .map(|test| (test.name.as_str(), test.threads, test.issue_depth(), test.start.beside))
         .collect();
     assert_eq!(
         found,
@@ -58,7 +58,7 @@ fn cycled(steps: &str) -> Result<Vec<u32>, FormatError> {
     assert!(text.contains(steps), "{steps}");
     let tests = settings(&text)?.workload.tests;
     let own = tests.iter().filter(|test| test.name.starts_with("64 KiB"));
-    Ok(own.map(|test| test.queue_depth()).collect())
+    Ok(own.map(|test| test.issue_depth()).collect())
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn run_as(
     let device = Device {
         clock,
         script,
-        buffers: vec![vec![0; 4096]; test.queue_depth() as usize],
+        buffers: vec![vec![0; 4096]; test.issue_depth() as usize],
         pushed: Vec::new(),
         flying: VecDeque::new(),
         taken: 0,

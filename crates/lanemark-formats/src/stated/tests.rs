@@ -39,7 +39,7 @@ fn a_test_has_its_stated_settings_or_its_counted_ones() {
     let test = counted.test(size, &supplied);
     // 330,000 bytes in 40 requests are 8,250 bytes per request, which is 8,192 bytes in whole sectors.
     assert_eq!((test.block, test.read_share().unwrap()), (Bytes(8_192), Ratio::new(0.75).unwrap()));
-    assert_eq!((test.threads, test.queue_depth(), test.span), (1, 9, size));
+    assert_eq!((test.threads, test.issue_depth(), test.span), (1, 9, size));
     assert_eq!((test.pattern(), test.volume), (Some(&Pattern::Sequential), Some(Bytes(1 << 20))));
     let whole = ReportedTest {
         pattern: Some(Pattern::Uniform),
@@ -53,7 +53,7 @@ fn a_test_has_its_stated_settings_or_its_counted_ones() {
     };
     let test = whole.test(size, &supplied);
     assert_eq!((test.block, test.read_share().unwrap()), (Bytes::kibi(16), Ratio::new(0.3).unwrap()));
-    assert_eq!((test.threads, test.queue_depth()), (5, 7));
+    assert_eq!((test.threads, test.issue_depth()), (5, 7));
     // Each thread has room for one request.
     assert_eq!((test.pattern(), test.span), (Some(&Pattern::Uniform), Bytes::kibi(80)));
     assert_eq!((test.volume, test.duration), (None, Some(Duration::from_seconds(11))));

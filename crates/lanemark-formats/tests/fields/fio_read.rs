@@ -88,7 +88,7 @@ fn clones_of_a_job_are_one_test_with_all_their_figures_added() {
         assert_eq!(test.iops.value, 300.0);
         assert_eq!(test.throughput_bytes_per_second.value, 4096.0 * 300.0);
         assert_eq!(test.latency_mean_ns.value, 70_000.0);
-        assert_eq!((test.test.threads, test.test.queue_depth()), (2, 4));
+        assert_eq!((test.test.threads, test.test.issue_depth()), (2, 4));
     }
 }
 

@@ -82,7 +82,7 @@ fn crystaldiskmark_states_rates_and_means_of_its_best_run() {
     let one = test(&result, "SEQ1M Q8T1 read");
     // MB are 10^6 bytes.
     assert_eq!(figures(one), (2_097_152_000.0, 2000.0, 3990.25));
-    assert_eq!((one.test.threads, one.test.queue_depth(), one.test.block), (1, 8, Bytes::mebi(1)));
+    assert_eq!((one.test.threads, one.test.issue_depth(), one.test.block), (1, 8, Bytes::mebi(1)));
     assert_eq!(one.test.pattern(), Some(&Pattern::Sequential));
     assert_eq!(
         (one.test.span, one.test.duration),
@@ -90,7 +90,7 @@ fn crystaldiskmark_states_rates_and_means_of_its_best_run() {
     );
     assert_eq!(single_sample(one).elapsed, Duration::from_seconds(5));
     let one = test(&result, "RND4K Q32T16 read");
-    assert_eq!((one.test.threads, one.test.queue_depth()), (16, 32));
+    assert_eq!((one.test.threads, one.test.issue_depth()), (16, 32));
     // The text states only mean latencies.
     let latency = reads(one);
     assert_eq!(
@@ -118,7 +118,7 @@ fn old_versions_have_the_sizes_of_their_documentation() {
     assert_eq!(reads(one).detail(), LatencyDetail::Count);
     assert_eq!(test(&result_6, "SEQ1M Q1T1 read").test.block, Bytes::mebi(1));
     let one = test(&result_6, "RND4K Q8T8 read");
-    assert_eq!((one.test.threads, one.test.queue_depth(), one.iops.value), (8, 8, 50_000.0));
+    assert_eq!((one.test.threads, one.test.issue_depth(), one.iops.value), (8, 8, 50_000.0));
     let imported = import(sample("crystaldiskmark-6.txt"), &SuppliedSettings::default());
     assert!(
         imported.notes.iter().any(|note| note.contains("documentation")),
@@ -128,10 +128,10 @@ fn old_versions_have_the_sizes_of_their_documentation() {
     let result_3 = result(sample("crystaldiskmark-3.txt"));
     // The name is the name in the library's workload.
     let one = test(&result_3, "512K read");
-    assert_eq!((one.test.block, one.test.queue_depth()), (Bytes::kibi(512), 1));
+    assert_eq!((one.test.block, one.test.issue_depth()), (Bytes::kibi(512), 1));
     assert_eq!(test(&result_3, "Seq read").throughput_bytes_per_second.value, 104_858_000.0);
     let one = test(&result_3, "4K QD32 write");
-    assert_eq!((one.test.queue_depth(), one.iops.value), (32, 300.0));
+    assert_eq!((one.test.issue_depth(), one.iops.value), (32, 300.0));
     assert_eq!(one.test.span, Bytes::mebi(1000));
 }
 
@@ -171,7 +171,7 @@ fn fios_normal_output_has_counts_percentiles_and_flushes() {
     assert_eq!((side.bytes, side.latency.count()), (Bytes(500_000 * 4096), 500_000));
     assert_eq!(single_sample(one).elapsed, Duration::from_seconds(10));
     assert_eq!(
-        (one.test.threads, one.test.queue_depth(), one.test.pattern()),
+        (one.test.threads, one.test.issue_depth(), one.test.pattern()),
         (2, 16, Some(&Pattern::Uniform))
     );
     // The percentiles and the mean are of the completion latency.
@@ -187,7 +187,7 @@ fn fios_normal_output_has_counts_percentiles_and_flushes() {
     assert_eq!(single_sample(one).cpu, None);
     let log = test(result, "log");
     // The engine waits for each request.
-    assert_eq!((log.test.queue_depth(), log.test.threads), (1, 1));
+    assert_eq!((log.test.issue_depth(), log.test.threads), (1, 1));
     let flushes = &single_sample(log).flushes.as_ref().unwrap().latency;
     assert_eq!((flushes.count(), flushes.percentile_ns(99.0)), (10_030, Some(2_835_000)));
     assert_eq!(single_sample(log).writes.as_ref().unwrap().bytes, Bytes(10_030 * 2300));
@@ -271,7 +271,7 @@ fn terse_output_states_neither_pattern_nor_depth() {
         let imported = import(sample(name), &supplied);
         let test = &imported.result.tests[0].test;
         assert_eq!(
-            (test.queue_depth(), test.span, test.unstated().len()),
+            (test.issue_depth(), test.span, test.unstated().len()),
             (4, Bytes::mebi(4096), 0)
         );
     }
@@ -295,7 +295,7 @@ fn diskspd_text_and_xml_state_the_same() {
             (writes.latency.min_ns(), writes.latency.max_ns()),
             (Some(300_000), Some(13_000_000))
         );
-        assert_eq!((one.test.threads, one.test.queue_depth(), one.test.block), (4, 8, Bytes(8192)));
+        assert_eq!((one.test.threads, one.test.issue_depth(), one.test.block), (4, 8, Bytes(8192)));
         assert_eq!(
             (one.test.pattern(), one.test.read_share().unwrap().get()),
             (Some(&Pattern::Uniform), 0.75)
@@ -343,7 +343,7 @@ fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
         (6_000_000.0, Some(80_250_000))
     );
     assert_eq!((reads.latency.min_ns(), reads.latency.percentile_ns(50.0)), (None, None));
-    assert_eq!((one.test.threads, one.test.queue_depth(), one.test.block), (2, 16, Bytes(4096)));
+    assert_eq!((one.test.threads, one.test.issue_depth(), one.test.block), (2, 16, Bytes(4096)));
     assert_eq!(
         (one.test.pattern(), one.test.span),
         (Some(&Pattern::Uniform), Bytes(2_097_152 * 512))

@@ -59,7 +59,7 @@ fn edited_options_of_an_export_count_more_than_its_record_of_the_test() {
     let edited = text.replacen("\"iodepth\" : \"8\"", "\"iodepth\" : \"3\"", 1);
     assert_ne!(edited, text);
     assert_eq!(
-        (result(&text).tests[0].test.queue_depth(), result(&edited).tests[0].test.queue_depth()),
+        (result(&text).tests[0].test.issue_depth(), result(&edited).tests[0].test.issue_depth()),
         (8, 3)
     );
 }

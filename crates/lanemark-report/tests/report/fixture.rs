@@ -311,7 +311,7 @@ fn test(row: &Row) -> Test {
 fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
     const REQUESTS: u64 = 1_000;
     let test = test(row);
-    let mean_ns = test.block.get() as f64 * f64::from(test.queue_depth()) / rate * 1e3;
+    let mean_ns = test.block.get() as f64 * f64::from(test.issue_depth()) / rate * 1e3;
     let mut direction = DirectionResult::new();
     for request in 0..REQUESTS {
         let rank = request as f64 / REQUESTS as f64;

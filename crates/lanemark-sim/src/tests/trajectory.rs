@@ -35,7 +35,7 @@ pub(crate) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
             )
             .unwrap();
     };
-    for tag in 0..u64::from(test.queue_depth()) {
+    for tag in 0..u64::from(test.issue_depth()) {
         submit(&mut storage, Instant::ZERO, tag);
     }
     let mut hash = 0xcbf2_9ce4_8422_2325;
