@@ -203,6 +203,16 @@ fn rows<'r>(
     (rates, latencies)
 }
 
+/// Returns the answer of [`compare_table`].
+pub(crate) fn compare_answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
+    answer(a, b)
+}
+
+/// Returns the throughput of the test `name` in run `b` divided by that in run `a`, if both contain the test.
+pub(crate) fn throughput_ratio(a: &RunResult, b: &RunResult, name: &str) -> Option<RatioEstimate> {
+    RunPair::new(a, b).figures(FigureMetric::Throughput, a.test(name)?, b.test(name)?).ratio
+}
+
 /// Compares two runs like [`compare_table`], and returns the comparison as data.
 pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRuns {
     let runs = RunPair::new(a.1, b.1);

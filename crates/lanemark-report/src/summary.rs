@@ -1,92 +1,75 @@
 //! Summary of several runs in one sentence, which is the first line of their page.
 
-use lanemark_schema::result::{RunResult, Statistic};
+use lanemark_schema::result::{RatioVerdict, RunResult};
 
+use crate::compare_table::{compare_answer, throughput_ratio};
 use crate::lead;
-use crate::number::known_value;
 
-/// Returns one sentence about these runs; `None` if no test has ended.
+/// Returns one sentence about these runs; `None` if no test has ended. Two runs are compared as by `compare`.
 pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     match runs {
         [] => None,
         [(_, run)] => (!run.tests.is_empty()).then(|| lead::run(run)),
+        [a, b] => Some(compare_answer(*a, *b)),
         several => comparison_summary(several),
     }
 }
 
-/// The minimum ratio by which a run leads if it has a single repeat, and therefore no spread.
-const ALONE: f64 = 1.01;
-
-/// States which run leads in throughput by more than the spread of repeats, and in how many of the common tests.
+/// States which run is the fastest in how many of the common tests. A run is the fastest if the interval of its ratio to
+/// each other run is above 1.
 fn comparison_summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     let (_, first) = runs.first()?;
-    let mut wins = vec![0usize; runs.len()];
-    let mut tests = 0;
-    for test in &first.tests {
-        let rates: Option<Vec<&Statistic>> = runs
-            .iter()
-            .map(|(_, run)| Some(&run.test(&test.test.name)?.throughput_bytes_per_second))
-            .collect();
-        let Some(rates) =
-            rates.filter(|rates| rates.iter().all(|rate| known_value(rate).is_some()))
-        else {
-            continue;
-        };
-        tests += 1;
-        if let Some(ahead) = (0..rates.len()).find(|one| is_ahead(&rates, *one)) {
-            wins[ahead] += 1;
-        }
-    }
-    let both = if runs.len() == 2 { "both".to_owned() } else { format!("all {}", runs.len()) };
+    let is_common =
+        |name: &str| runs.iter().all(|(_, run)| run.test(name).is_some_and(|test| test.iops.value > 0.0));
+    let names = first.tests.iter().map(|test| test.test.name.as_str());
+    let names: Vec<&str> = names.filter(|name| is_common(name)).collect();
+    let is_fastest = |at: usize, name: &str| {
+        let others = runs.iter().enumerate().filter(|(other, _)| *other != at);
+        others.into_iter().all(|(_, (_, other))| {
+            let ratio = throughput_ratio(other, runs[at].1, name);
+            ratio.is_some_and(|ratio| ratio.verdict() == RatioVerdict::Higher)
+        })
+    };
+    let wins = |at: usize| names.iter().filter(|name| is_fastest(at, name)).count();
+    let wins: Vec<(&str, usize)> =
+        runs.iter().enumerate().map(|(at, (label, _))| (*label, wins(at))).collect();
+    let tests = names.len();
     let common = match tests {
         0 => return Some(format!("{} runs that share no test.", runs.len())),
-        1 => format!("the one test that {both} runs contain"),
-        _ => format!("the {tests} tests that {both} runs contain"),
+        1 => format!("the one test that all {} runs contain", runs.len()),
+        _ => format!("the {tests} tests that all {} runs contain", runs.len()),
     };
-    let sentences: Vec<String> = runs
+    let open = tests - wins.iter().map(|(_, won)| won).sum::<usize>();
+    let rest = match open {
+        0 => String::new(),
+        open if open == tests => {
+            return Some(format!("In {common}, no run is shown to be the fastest."));
+        }
+        open => format!("; in {open}, no run is shown to be the fastest"),
+    };
+    let leaders: Vec<String> = wins
         .iter()
-        .zip(&wins)
-        .filter(|&(_, &won)| won > 0)
-        .map(|((label, _), won)| match (*won, tests) {
-            (_, 1) => format!("{label} moves the most data in "),
-            (won, tests) if won == tests => format!("{label} moves the most data in each of "),
-            (won, _) => format!("{label} moves the most data in {won} of "),
+        .filter(|(_, won)| *won > 0)
+        .map(|(label, won)| match (*won, tests) {
+            (_, 1) => format!("{label} is the fastest in "),
+            (won, tests) if won == tests => format!("{label} is the fastest in each of "),
+            (won, _) => format!("{label} is the fastest in {won} of "),
         })
         .collect();
-    let ties = tests - wins.iter().sum::<usize>();
-    let even = match ties {
-        0 => String::new(),
-        ties if ties == tests => {
-            return Some(format!("In {common}, no run leads by more than its spread."));
-        }
-        1 => "; in one, no run leads by more than its spread".to_owned(),
-        ties => format!("; in {ties}, no run leads by more than its spread"),
-    };
-    let most = *wins.iter().max()?;
-    match sentences.as_slice() {
-        [one] => Some(format!("{one}{common}{even}.")),
+    match leaders.as_slice() {
+        [one] => Some(format!("{one}{common}{rest}.")),
         [one, other] => {
             let other = other.trim_end_matches("of ").trim_end();
-            Some(format!("{one}{common}, {other}{even}."))
+            Some(format!("{one}{common}, {other}{rest}."))
         }
-        several => Some(format!(
-            "{} runs each move the most data in some of {common}, each in up to {most}{even}.",
-            several.len()
-        )),
+        several => {
+            let most = wins.iter().map(|(_, won)| *won).max()?;
+            Some(format!(
+                "{} runs are each the fastest in some of {common}, each in up to {most}{rest}.",
+                several.len()
+            ))
+        }
     }
-}
-
-/// Returns whether a rate is above all others, by more than the spread of repeats if there is a spread.
-fn is_ahead(rates: &[&Statistic], one: usize) -> bool {
-    let rate = rates[one];
-    rates.iter().enumerate().filter(|(other, _)| *other != one).all(|(_, other)| {
-        let least = if rate.has_range() && other.has_range() {
-            rate.ratio_range(other).0
-        } else {
-            rate.value / other.value / ALONE
-        };
-        least > 1.0
-    })
 }
 
 #[cfg(test)]

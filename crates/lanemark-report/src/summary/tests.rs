@@ -1,34 +1,10 @@
 //! Tests of the summary of runs.
 
+use lanemark_schema::result::Statistic;
 use lanemark_schema::workload::AverageMethod;
 
 use super::*;
 use crate::run_tests::{reads, run, test};
-
-fn statistic_from(repeats: &[f64]) -> Statistic {
-    Statistic::from_values(repeats, AverageMethod::Mean)
-}
-
-#[test]
-fn a_lead_within_the_repeats_is_ignored() {
-    let low = statistic_from(&[100.0, 101.0]);
-    let high = statistic_from(&[103.0, 104.0]);
-    let wide = statistic_from(&[99.0, 120.0]);
-    assert!(is_ahead(&[&low, &high], 1) && !is_ahead(&[&low, &high], 0));
-    assert!(!is_ahead(&[&low, &wide], 1) && !is_ahead(&[&low, &wide], 0));
-    // A run without repeats leads only if it is ahead by one per cent or more.
-    let one = statistic_from(&[100.0]);
-    let equal = statistic_from(&[100.5]);
-    let more = statistic_from(&[102.0]);
-    assert!(!is_ahead(&[&one, &equal], 1) && is_ahead(&[&one, &more], 1));
-    assert!(!is_ahead(&[&one, &one], 0) && !is_ahead(&[&one, &one], 1));
-    // A run leads only if it is ahead of every other run.
-    assert!(is_ahead(&[&one, &more, &low], 1) && !is_ahead(&[&one, &more, &high], 1));
-    assert!(!is_ahead(&[&one, &more, &more], 1));
-    // If the ranges of the repeats touch, neither run leads. A run without repeats must lead by one per cent.
-    assert!(!is_ahead(&[&statistic_from(&[101.0, 102.0]), &statistic_from(&[102.0, 103.0])], 1));
-    assert!(!is_ahead(&[&statistic_from(&[100.0, 101.0]), &statistic_from(&[101.0])], 1));
-}
 
 #[test]
 fn one_run_has_the_answer_of_the_command() {
@@ -37,55 +13,60 @@ fn one_run_has_the_answer_of_the_command() {
     assert_eq!(summary(&[("a", &run(Vec::new()))]), None);
 }
 
-/// Returns a run whose tests a, b, … transfer the data of these numbers of requests.
-fn rates(requests: &[usize]) -> RunResult {
-    let of = |(index, count): (usize, &usize)| {
+/// Returns a run whose tests a, b, … have these mean rates, each with three repeats within 1% of it.
+fn rates(megabytes: &[f64]) -> RunResult {
+    let mut run = run(Vec::new());
+    for (index, rate) in megabytes.iter().enumerate() {
         let name = char::from(b'a' + index as u8).to_string();
-        test(&name, vec![reads(10, 4, &vec![50; *count])])
-    };
-    run(requests.iter().enumerate().map(of).collect())
+        let mut result = test(&name, vec![reads(10, 4, &[80; 100])]);
+        let repeats = [0.995, 1.0, 1.005].map(|share| share * rate * 1e6);
+        result.throughput_bytes_per_second = Statistic::from_values(&repeats, AverageMethod::Mean);
+        run.tests.push(result);
+    }
+    run.provenance.seed = megabytes.iter().sum::<f64>() as u64;
+    run
 }
 
 #[test]
-fn several_runs_are_reported_with_their_numbers_of_leads() {
-    let text_of = |all: &[&[usize]]| {
+fn several_runs_are_reported_with_the_tests_in_which_they_are_the_fastest() {
+    let text_of = |all: &[&[f64]]| {
         let runs: Vec<RunResult> = all.iter().map(|rates_of| rates(rates_of)).collect();
         let names = ["A", "B", "C"];
         let named: Vec<(&str, &RunResult)> = names.into_iter().zip(&runs).collect();
         summary(&named).unwrap()
     };
-    let tie = "no run leads by more than its spread";
-    let cases: [(&[&[usize]], &str); 8] = [
-        (&[&[200], &[100]], "A moves the most data in the one test that both runs contain."),
+    let cases: [(&[&[f64]], &str); 6] = [
+        (&[&[200.0], &[100.0], &[90.0]], "A is the fastest in the one test that all 3 runs contain."),
         (
-            &[&[100, 50], &[200, 90]],
-            "B moves the most data in each of the 2 tests that both runs contain.",
+            &[&[100.0, 50.0], &[200.0, 90.0], &[80.0, 40.0]],
+            "B is the fastest in each of the 2 tests that all 3 runs contain.",
         ),
         (
-            &[&[100, 50], &[200, 50]],
-            "B moves the most data in 1 of the 2 tests that both runs contain; in one, ",
+            &[&[100.0, 50.0], &[200.0, 50.0], &[80.0, 50.2]],
+            "B is the fastest in 1 of the 2 tests that all 3 runs contain; in 1, no run is shown to be the fastest.",
         ),
         (
-            &[&[100, 50, 70], &[200, 50, 70]],
-            "B moves the most data in 1 of the 3 tests that both runs contain; in 2, ",
+            &[&[300.0, 50.0, 70.0], &[200.0, 90.0, 95.0], &[100.0, 40.0, 60.0]],
+            "A is the fastest in 1 of the 3 tests that all 3 runs contain, B is the fastest in 2.",
         ),
         (
-            &[&[300, 50, 70], &[200, 90, 95]],
-            "A moves the most data in 1 of the 3 tests that both runs contain, B moves the most data in 2.",
+            &[&[100.0], &[100.1], &[99.9]],
+            "In the one test that all 3 runs contain, no run is shown to be the fastest.",
         ),
         (
-            &[&[100], &[100]],
-            "In the one test that both runs contain, no run leads by more than its spread.",
+            &[&[300.0, 90.0, 70.0, 10.0], &[200.0, 95.0, 70.1, 20.0], &[100.0, 50.0, 90.0, 30.0]],
+            "3 runs are each the fastest in some of the 4 tests that all 3 runs contain, each in up to 2.",
         ),
-        (
-            &[&[300, 90, 70, 10], &[200, 95, 70, 20], &[100, 50, 90, 30]],
-            "3 runs each move the most data in some of the 4 tests that all 3 runs contain, each in up to 2.",
-        ),
-        (&[&[100], &[]], "2 runs that share no test."),
     ];
     for (all, wanted) in cases {
-        let wanted =
-            if wanted.ends_with(", ") { format!("{wanted}{tie}.") } else { wanted.to_owned() };
         assert_eq!(text_of(all), wanted);
     }
+    assert_eq!(text_of(&[&[100.0], &[], &[]]), "3 runs that share no test.");
+}
+
+#[test]
+fn two_runs_have_the_answer_of_a_comparison() {
+    let pair = [rates(&[100.0, 50.0]), rates(&[200.0, 50.0])];
+    let text = summary(&[("A", &pair[0]), ("B", &pair[1])]);
+    assert_eq!(text, Some(compare_answer(("A", &pair[0]), ("B", &pair[1]))));
 }
