@@ -51,8 +51,10 @@ pub fn write(run: &RunResult, end: LineEnd) -> String {
     for (title, belongs) in parts {
         let mut tests = run.tests.iter().filter(|result| belongs(result)).peekable();
         let Some(first) = tests.peek() else { continue };
-        let shares = first.test.read_share().filter(|_| title == "Mix").map(|share| 100.0 * share.get());
-        let suffix = shares.map_or(String::new(), |share| format!(" R{share:.0}%/W{:.0}%", 100.0 - share));
+        let shares =
+            first.test.read_share().filter(|_| title == "Mix").map(|share| 100.0 * share.get());
+        let suffix =
+            shares.map_or(String::new(), |share| format!(" R{share:.0}%/W{:.0}%", 100.0 - share));
         let _ = writeln!(out, "\n[{title}]{suffix}");
         for result in tests {
             let _ = writeln!(out, "{}", line(result));

@@ -495,12 +495,12 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
             ("pattern", pattern),
             (
                 "reads",
-                test.read_share().map_or("not stated".to_owned(), |share| percent_whole(share.get())),
+                test.read_share()
+                    .map_or("not stated".to_owned(), |share| percent_whole(share.get())),
             ),
             (
                 "queue depth",
-                test.queue_depth()
-                    .map_or("not stated".to_owned(), |depth| depth.to_string()),
+                test.queue_depth().map_or("not stated".to_owned(), |depth| depth.to_string()),
             ),
             ("threads", test.threads.to_string()),
             ("span", test.span.to_string()),

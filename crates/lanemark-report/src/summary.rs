@@ -19,8 +19,9 @@ pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
 /// each other run is above 1.
 fn comparison_summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     let (_, first) = runs.first()?;
-    let is_common =
-        |name: &str| runs.iter().all(|(_, run)| run.test(name).is_some_and(|test| test.iops.value > 0.0));
+    let is_common = |name: &str| {
+        runs.iter().all(|(_, run)| run.test(name).is_some_and(|test| test.iops.value > 0.0))
+    };
     let names = first.tests.iter().map(|test| test.test.name.as_str());
     let names: Vec<&str> = names.filter(|name| is_common(name)).collect();
     let is_fastest = |at: usize, name: &str| {

@@ -110,7 +110,10 @@ fn tests_begin_in_parallel_and_later() {
 fn a_copy_states_its_destination() {
     let keys = "block = \"1 MiB\"\npattern = \"sequential\"\nspan = \"64 MiB\"";
     let test = test("copy", &format!("{keys}\ncopy_to = \"64 MiB\""));
-    assert_eq!((test.read_share().unwrap(), test.mix().copy_to), (Ratio::HALF, Some(Bytes::mebi(64))));
+    assert_eq!(
+        (test.read_share().unwrap(), test.mix().copy_to),
+        (Ratio::HALF, Some(Bytes::mebi(64)))
+    );
     assert_eq!((test.reads(), test.writes(), test.end()), (true, true, Bytes::mebi(128)));
     for (name, more, expected) in [
         ("copy-1", "copy_to = \"32 MiB\"", "outside of the span that is copied"),

@@ -261,7 +261,10 @@ mod tests {
     fn a_test_of_a_page_is_bounded_by_its_requests_and_their_data() {
         let test = example("8 KiB", 16, 3, 25.0).read().unwrap();
         assert_eq!((test.block, test.queue_depth(), test.threads), (Bytes::kibi(8), 16, 3));
-        assert_eq!((test.read_share().unwrap(), test.span), (Ratio::new(0.25).unwrap(), Bytes::mebi(1024)));
+        assert_eq!(
+            (test.read_share().unwrap(), test.span),
+            (Ratio::new(0.25).unwrap(), Bytes::mebi(1024))
+        );
         assert_eq!((test.pattern(), test.duration), (Some(&Pattern::Uniform), None));
         let ordered =
             TestRequest { pattern: OffsetOrder::Sequential, ..example("8 KiB", 1, 1, 100.0) };

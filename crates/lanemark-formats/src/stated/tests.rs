@@ -52,7 +52,10 @@ fn a_test_has_its_stated_settings_or_its_counted_ones() {
         ..counted.clone()
     };
     let test = whole.test(size, &supplied);
-    assert_eq!((test.block, test.read_share().unwrap()), (Bytes::kibi(16), Ratio::new(0.3).unwrap()));
+    assert_eq!(
+        (test.block, test.read_share().unwrap()),
+        (Bytes::kibi(16), Ratio::new(0.3).unwrap())
+    );
     assert_eq!((test.threads, test.issue_depth()), (5, 7));
     // Each thread has room for one request.
     assert_eq!((test.pattern(), test.span), (Some(&Pattern::Uniform), Bytes::kibi(80)));

@@ -36,7 +36,10 @@ fn several_runs_are_reported_with_the_tests_in_which_they_are_the_fastest() {
         summary(&named).unwrap()
     };
     let cases: [(&[&[f64]], &str); 6] = [
-        (&[&[200.0], &[100.0], &[90.0]], "A is the fastest in the one test that all 3 runs contain."),
+        (
+            &[&[200.0], &[100.0], &[90.0]],
+            "A is the fastest in the one test that all 3 runs contain.",
+        ),
         (
             &[&[100.0, 50.0], &[200.0, 90.0], &[80.0, 40.0]],
             "B is the fastest in each of the 2 tests that all 3 runs contain.",

@@ -112,7 +112,9 @@ fn requested_test(at: &ValuePath, test: &Test) -> RangeCheck {
     check_time(&at.key("think_ns"), test.think())?;
     check_bytes(&at.key("span"), test.span)?;
     check_bytes(&at.key("offset"), test.offset)?;
-    check_if_some(&at.key("read_share"), test.read_share(), |at, share| check_share(at, share.get()))
+    check_if_some(&at.key("read_share"), test.read_share(), |at, share| {
+        check_share(at, share.get())
+    })
 }
 
 fn test_result(at: &ValuePath, test: &TestResult) -> RangeCheck {
