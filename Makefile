@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
+.PHONY: help demo test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench gate check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ crash: tools     ## attack served data with an independent client: 100 crashes o
 
 serve-verdict: tools ## compare served runs with fio's figures (six drives, eight loads) and with simulations on the measured host (four drives; ten minutes, a quiet machine)
 	LANEMARK_SERVE_VERDICT=1 cargo test --release --locked -p lanemark-cli --test serve -- --nocapture verdict
+
+gate: build       ## false alarms and detections of the gate of `compare --baseline`, 100 runs each (five minutes, a quiet machine)
+	python3 crates/lanemark-testbed/gate.py $(CURDIR)/target/release/lanemark
 
 serve-bench: build tools ## compare served systems with nbdkit, and delivered latency with modelled latency (four minutes, a quiet machine)
 	cargo bench --locked -p lanemark-cli --bench serve

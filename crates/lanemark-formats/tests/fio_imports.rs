@@ -232,7 +232,7 @@ fn an_output_without_options_takes_them_from_the_user() {
     let Target::Measured(target) = &result.target else { panic!("not measured") };
     assert_eq!((target.engine.as_str(), target.direct), ("fio-3.36, engine not stated", None));
     let test = &result.tests[0].test;
-    assert_eq!((test.pattern(), test.issue_depth(), test.block), (None, None, Bytes::kibi(4)));
+    assert_eq!((test.pattern(), test.queue_depth(), test.block), (None, None, Bytes::kibi(4)));
     assert!(serde_json::to_string(test).unwrap().contains(r#""pattern":"not-stated""#));
     let error = test.clone().checked().unwrap_err().to_string();
     assert!(error.contains("--pattern"), "{error}");
@@ -243,7 +243,7 @@ fn an_output_without_options_takes_them_from_the_user() {
     };
     let result = import_all(&bare.to_string(), &supplied).remove(0);
     let test = result.tests[0].test.clone();
-    assert_eq!((test.pattern(), test.queue_depth()), (Some(&Pattern::Uniform), 8));
+    assert_eq!((test.pattern(), test.issue_depth()), (Some(&Pattern::Uniform), 8));
     assert!(test.checked().is_ok());
     // Options that the output states take precedence.
     let stated = output(options(), &[("read", direction(2_000, &measure()))]);

@@ -56,6 +56,7 @@ fn explained(path: &Path, test: Test, engine: EngineKind) -> (Explanation, Vec<W
     let mut run = RunResult {
         schema_version: SCHEMA_VERSION,
         inspection: None,
+        power_cuts: Vec::new(),
         provenance: Provenance::default(),
         target: Target::Measured(done.target),
         workload,

@@ -60,6 +60,7 @@ fn one_two_and_five_threads_give_the_same_bytes() {
         workload: workload.clone(),
     };
     let job = WhatIfJob {
+        is_forced: false,
         changed: Vec::new(),
         present: side(SATA, &here),
         other: side(NVME, &there),

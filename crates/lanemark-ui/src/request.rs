@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn a_test_of_a_page_is_bounded_by_its_requests_and_their_data() {
         let test = example("8 KiB", 16, 3, 25.0).read().unwrap();
-        assert_eq!((test.block, test.queue_depth(), test.threads), (Bytes::kibi(8), 16, 3));
+        assert_eq!((test.block, test.queue_depth(), test.threads), (Bytes::kibi(8), Some(16), 3));
         assert_eq!(
             (test.read_share().unwrap(), test.span),
             (Ratio::new(0.25).unwrap(), Bytes::mebi(1024))

@@ -93,7 +93,7 @@ fn spdk_perf_has_the_direction_of_its_command_line() {
     assert_eq!(own.target_name(), "PCIE (0000:5e:00.0) NSID 1");
     let bare = result(&sample("spdk-perf.txt").replace("spdk_nvme_perf", "other"));
     let one = &bare.tests[0];
-    assert!(single_sample(one).unified.is_some() && one.test.issue_depth().is_none());
+    assert!(single_sample(one).unified.is_some() && one.test.queue_depth().is_none());
     let says = |warning: &Warning| matches!(warning, Warning::Imported { note } if note.contains("read or wrote"));
     assert!(bare.warnings.iter().any(says), "{:?}", bare.warnings);
     let row = sample("spdk-perf.txt").lines().find(|line| line.starts_with("PCIE")).unwrap();

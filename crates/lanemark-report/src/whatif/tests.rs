@@ -1,7 +1,8 @@
 //! Tests of the rows and answers of what-if questions.
 
 use lanemark_schema::result::{
-    CreditUse, MainUncertainty, PercentileInterval, PredictionInterval, Reserve,
+    Contradiction, ContradictionCause, CreditUse, MainUncertainty, PercentileInterval,
+    PredictionInterval, Reserve,
 };
 use lanemark_schema::units::Duration;
 

@@ -112,9 +112,10 @@ fn requested_test(at: &ValuePath, test: &Test) -> RangeCheck {
     check_time(&at.key("think_ns"), test.think())?;
     check_bytes(&at.key("span"), test.span)?;
     check_bytes(&at.key("offset"), test.offset)?;
-    check_if_some(&at.key("read_share"), test.read_share(), |at, share| {
-        check_share(at, share.get())
-    })
+    match test.read_share() {
+        Some(share) => check_share(&at.key("read_share"), share.get()),
+        None => Ok(()),
+    }
 }
 
 fn test_result(at: &ValuePath, test: &TestResult) -> RangeCheck {
