@@ -1,4 +1,5 @@
-//! The corpus of published measurements: `measurements.csv` and `measured-drives.csv` in the folder `reference`.
+//! The corpus of published measurements: `measurements.csv` and `measured-drives.csv` in the folder `reference`,
+//! and the new rows in `new-measurements.csv` and `new-measured-drives.csv`.
 //!
 //! The whole corpus is read and checked before any simulation. A missing column, a number that is not finite or out of
 //! bounds, and a class that the tables do not contain are errors that state the file and the line.
@@ -15,6 +16,12 @@ use crate::error::ValidationError;
 pub const MEASUREMENTS: &str = "measurements.csv";
 /// Name of the file of ratings.
 pub const RATINGS: &str = "measured-drives.csv";
+/// Name of the file of measurements that were added after the last change of the model.
+pub const NEW_MEASUREMENTS: &str = "new-measurements.csv";
+/// Name of the file of the ratings of their drives.
+pub const NEW_RATINGS: &str = "new-measured-drives.csv";
+/// The column of [`NEW_MEASUREMENTS`] with the date on which a row was added.
+const ADDED: &str = "added";
 
 /// Classes of measurements, in the order of the tables in the documents.
 pub const CLASSES: [&str; 10] = [
@@ -81,13 +88,16 @@ const RATED_NUMBERS: [(&str, f64, f64); 7] = [
 #[derive(Clone, Debug)]
 pub struct CorpusRow(BTreeMap<String, String>);
 
-/// A half of the corpus. The model name of a drive determines its half.
+/// A set of the corpus. The model name of a drive determines its set, except for new rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CorpusHalf {
+pub enum CorpusSet {
     /// The training set, whose residuals may be used to choose formulas and priors.
-    Development,
-    /// The held-out set, whose residuals are not examined while formulas and priors are chosen.
+    Training,
+    /// The validation set, which judges the model. Its residuals were examined several times, as
+    /// `docs/validation/published.md` states.
     Validation,
+    /// Rows that were added after the last change of the model, so that no choice could depend on them.
+    New,
 }
 
 /// The measurements, and the ratings of the measured drives.
@@ -98,17 +108,21 @@ pub struct Corpus {
     ratings: BTreeMap<String, CorpusRow>,
 }
 
-impl CorpusHalf {
-    /// Returns the half's name in the corpus and in saved figures.
+impl CorpusSet {
+    /// All sets, in the order of the tables.
+    pub const ALL: [Self; 3] = [Self::Training, Self::Validation, Self::New];
+
+    /// Returns the set's name in the corpus and in saved figures.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Development => "development",
+            Self::Training => "training",
             Self::Validation => "validation",
+            Self::New => "new",
         }
     }
 
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Development, Self::Validation].into_iter().find(|half| half.name() == name)
+        Self::ALL.into_iter().find(|set| set.name() == name)
     }
 }
 
@@ -130,42 +144,45 @@ impl CorpusRow {
         self.text(column).parse().ok()
     }
 
-    /// Returns the half of the row's drive, which its model name determines (`docs/validation/published.md`).
-    pub fn half(&self) -> CorpusHalf {
+    /// Returns the set of the row: new if it is in the file of new rows, and otherwise the set that the model name of
+    /// its drive determines (`docs/validation/published.md`).
+    pub fn set(&self) -> CorpusSet {
+        if !self.text(ADDED).is_empty() {
+            return CorpusSet::New;
+        }
         let hash = Sha256::digest(self.text("model").to_lowercase().as_bytes());
-        if hash[0].is_multiple_of(2) { CorpusHalf::Development } else { CorpusHalf::Validation }
+        if hash[0].is_multiple_of(2) { CorpusSet::Training } else { CorpusSet::Validation }
     }
 }
 
 impl Corpus {
-    /// Reads the two files in `folder`.
+    /// Reads the measurements and ratings in `folder`, and the new ones.
     ///
     /// # Errors
     /// Returns the first error with its file and line.
     pub fn open(folder: &Path) -> Result<Self, ValidationError> {
         let text = |name: &str| input::text(&folder.join(name), LENGTH_MAX);
-        Self::parse(&text(MEASUREMENTS)?, &text(RATINGS)?)
+        let mut corpus = Self::parse(&text(MEASUREMENTS)?, &text(RATINGS)?)?;
+        let new = text(NEW_MEASUREMENTS)?;
+        let rows = measurements(NEW_MEASUREMENTS, &new)?;
+        if let Some((line, _)) = rows.iter().find(|(_, row)| row.text(ADDED).is_empty()) {
+            let reason = "the column `added` is empty".to_owned();
+            return Err(ValidationError::data(NEW_MEASUREMENTS, *line, reason));
+        }
+        corpus.rows.extend(rows.into_iter().map(|(_, row)| row));
+        let ratings = read(NEW_RATINGS, &text(NEW_RATINGS)?, &RATED_TEXTS, &RATED_NUMBERS)?;
+        for (_, row) in ratings {
+            corpus.ratings.entry(row.text("drive").to_owned()).or_insert(row);
+        }
+        Ok(corpus)
     }
 
     /// Reads the texts of the two files.
     ///
     /// # Errors
     /// Returns the first error with its file and line.
-    pub fn parse(measurements: &str, ratings: &str) -> Result<Self, ValidationError> {
-        let rows = read(MEASUREMENTS, measurements, &MEASURED_TEXTS, &MEASURED_NUMBERS)?;
-        for (line, row) in &rows {
-            let fault = |reason: String| Err(ValidationError::data(MEASUREMENTS, *line, reason));
-            if row.text("value").is_empty() {
-                return fault("the column `value` is empty".to_owned());
-            }
-            if !CLASSES.contains(&row.text("class")) {
-                return fault(format!(
-                    "the class `{}` is not one of {}",
-                    row.text("class"),
-                    CLASSES.join(", ")
-                ));
-            }
-        }
+    pub fn parse(measured: &str, ratings: &str) -> Result<Self, ValidationError> {
+        let rows = measurements(MEASUREMENTS, measured)?;
         if rows.is_empty() {
             return Err(ValidationError::data(MEASUREMENTS, 1, "there are no measurements"));
         }
@@ -192,6 +209,25 @@ impl Corpus {
             number % every.max(1) == 0
         });
     }
+}
+
+/// Reads measurements and their line numbers, and checks them.
+fn measurements(file: &str, text: &str) -> Result<Vec<(u64, CorpusRow)>, ValidationError> {
+    let rows = read(file, text, &MEASURED_TEXTS, &MEASURED_NUMBERS)?;
+    for (line, row) in &rows {
+        let fault = |reason: String| Err(ValidationError::data(file, *line, reason));
+        if row.text("value").is_empty() {
+            return fault("the column `value` is empty".to_owned());
+        }
+        if !CLASSES.contains(&row.text("class")) {
+            return fault(format!(
+                "the class `{}` is not one of {}",
+                row.text("class"),
+                CLASSES.join(", ")
+            ));
+        }
+    }
+    Ok(rows)
 }
 
 /// Reads rows and their line numbers, and checks the columns and numbers.

@@ -4,7 +4,7 @@
 //! text between them, and so does each experiment after it has saved its figures. [`PUBLISHED_PAGE`] contains the table
 //! of published measurements, [`PAIRS_PAGE`] the tables of compared measurements, [`GRIDS_PAGE`] the table of grids,
 //! and README two summaries. README's paragraph on accuracy is a template, `reference/validation/accuracy.template.md`:
-//! a placeholder such as `{validation.A and B.all.coverage}` names a half, grades, a class and a figure, and is
+//! a placeholder such as `{validation.A and B.all.coverage}` names a set, grades, a class and a figure, and is
 //! replaced with the saved figure. A placeholder that ends in `:0` is rounded to a whole number.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 use lanemark_lab::{LabError, input, reserved};
 
-use crate::corpus::CorpusHalf;
+use crate::corpus::CorpusSet;
 use crate::error::ValidationError;
 use crate::figures::{GRIDS, GradeSelection, GridFigures, PUBLISHED, PublishedFigures};
 use crate::pairs::{self, PAIRS, PairFigures};
@@ -240,11 +240,11 @@ fn placeholder(name: &str, figures: &PublishedFigures) -> Option<String> {
         None => (name, None),
     };
     let parts: Vec<&str> = name.split('.').collect();
-    let [half, grades, class, figure] = parts.as_slice() else { return None };
+    let [set, grades, class, figure] = parts.as_slice() else { return None };
     let grades = [GradeSelection::All, GradeSelection::AAndB]
         .into_iter()
         .find(|candidate| candidate.name() == *grades)?;
-    let score: &Score = figures.score(CorpusHalf::named(half)?, grades, class)?;
+    let score: &Score = figures.score(CorpusSet::named(set)?, grades, class)?;
     let (number, usual) = match *figure {
         "median" => (score.model.median_percent, 1),
         "factor" => (score.model.factor, 2),

@@ -11,7 +11,7 @@ use lanemark_lab::input;
 use lanemark_lab::reserved::ReservedName;
 use lanemark_schema::text::csv_text;
 
-use crate::corpus::CorpusHalf;
+use crate::corpus::CorpusSet;
 use crate::error::ValidationError;
 use crate::score::{PredictionErrors, Score};
 
@@ -33,7 +33,7 @@ pub const FLUSHES: &str = "flushes";
 pub(crate) const LENGTH_MAX: u64 = 4 << 20;
 
 const PUBLISHED_COLUMNS: [&str; 19] = [
-    "half",
+    "set",
     "grades",
     "class",
     "rows",
@@ -88,7 +88,7 @@ pub struct PublishedFigures {
 /// The score of a class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedRow {
-    pub half: CorpusHalf,
+    pub set: CorpusSet,
     pub grades: GradeSelection,
     /// Class of the rows, [`TAILS`], [`FLUSHES`], [`WITHOUT_RESCTL_BENCH`] or [`ALL`].
     pub class: String,
@@ -152,9 +152,9 @@ impl GradeSelection {
 }
 
 impl PublishedFigures {
-    pub fn score(&self, half: CorpusHalf, grades: GradeSelection, class: &str) -> Option<&Score> {
+    pub fn score(&self, set: CorpusSet, grades: GradeSelection, class: &str) -> Option<&Score> {
         let is_wanted =
-            |row: &&PublishedRow| row.half == half && row.grades == grades && row.class == class;
+            |row: &&PublishedRow| row.set == set && row.grades == grades && row.class == class;
         self.rows.iter().find(is_wanted).map(|row| &row.score)
     }
 
@@ -193,15 +193,14 @@ impl PublishedFigures {
                 bias: cells.optional("bias")?,
                 width: cells.optional("width")?,
             };
-            let half =
-                CorpusHalf::named(cells.text("half")).ok_or_else(|| cells.unknown("half"))?;
+            let set = CorpusSet::named(cells.text("set")).ok_or_else(|| cells.unknown("set"))?;
             let grades = GradeSelection::named(cells.text("grades"))
                 .ok_or_else(|| cells.unknown("grades"))?;
             let class = cells.text("class").to_owned();
-            if figures.score(half, grades, &class).is_some() {
-                return Err(cells.fault("an earlier line has the same half, grades and class"));
+            if figures.score(set, grades, &class).is_some() {
+                return Err(cells.fault("an earlier line has the same set, grades and class"));
             }
-            figures.rows.push(PublishedRow { half, grades, class, score });
+            figures.rows.push(PublishedRow { set, grades, class, score });
         }
         Ok(figures)
     }
@@ -209,8 +208,8 @@ impl PublishedFigures {
     /// Returns the figures as the text of their file.
     pub fn text(&self) -> String {
         let mut lines = vec![PUBLISHED_COLUMNS.map(str::to_owned).to_vec()];
-        for PublishedRow { half, grades, class, score } in &self.rows {
-            let mut line = vec![half.name().to_owned(), grades.name().to_owned(), class.clone()];
+        for PublishedRow { set, grades, class, score } in &self.rows {
+            let mut line = vec![set.name().to_owned(), grades.name().to_owned(), class.clone()];
             line.push(score.rows.to_string());
             for errors in [score.model, score.rule, score.limits] {
                 line.push(format!("{:.1}", errors.median_percent));

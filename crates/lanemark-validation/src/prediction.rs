@@ -14,7 +14,7 @@ use lanemark_sim::spec::MediaSpec;
 use lanemark_study::{Library, Location, System};
 
 use crate::baseline::Baselines;
-use crate::corpus::{CorpusHalf, CorpusRow};
+use crate::corpus::{CorpusRow, CorpusSet};
 use crate::plug::{Connector, drive_plug};
 use crate::recipe;
 use crate::scratch;
@@ -56,7 +56,7 @@ pub struct PredictedMeasurement {
     /// Whether the figure is the 99th or a higher percentile of the latency.
     pub is_tail: bool,
     /// Half of the row's drive.
-    pub half: CorpusHalf,
+    pub set: CorpusSet,
     pub published: f64,
     /// The predicted figure, in the same unit.
     pub predicted: f64,
@@ -136,7 +136,7 @@ pub fn compare(
         grade: row.text("grade").to_owned(),
         is_of_resctl_bench: row.text("tool").contains("resctl-bench"),
         is_tail: tail_percentile(row.text("figure")).is_some(),
-        half: row.half(),
+        set: row.set(),
         published,
         predicted,
         interval,

@@ -1,7 +1,7 @@
 //! The experiment with published measurements: predicts each row of the corpus, and compares the prediction with the
 //! measurement.
 //!
-//! For each half of the corpus, scores by class are computed for all rows and for the rows with a known machine.
+//! For each set of the corpus, scores by class are computed for all rows and for the rows with a known machine.
 //! Individual rows are listed only for the training set.
 
 use std::io::Write;
@@ -12,7 +12,7 @@ use lanemark_files::private::PrivateFolder;
 use lanemark_lab::Lab;
 use lanemark_study::Library;
 
-use crate::corpus::{CLASSES, Corpus, CorpusHalf};
+use crate::corpus::{CLASSES, Corpus, CorpusSet};
 use crate::error::ValidationError;
 use crate::figures::{
     ALL, FLUSHES, GradeSelection, PublishedFigures, PublishedRow, TAILS, WITHOUT_RESCTL_BENCH,
@@ -55,7 +55,7 @@ impl PublishedOptions {
             corpus.thin(every as usize);
         }
         if self.training {
-            corpus.rows.retain(|row| row.half() == CorpusHalf::Development);
+            corpus.rows.retain(|row| row.set() == CorpusSet::Training);
         }
         if let Some(class) = &self.class {
             corpus.rows.retain(|row| row.text("class") == class);
@@ -116,20 +116,20 @@ impl Predictions {
         Ok(predictions)
     }
 
-    /// Returns the scores by half, grades and class.
+    /// Returns the scores by set, grades and class.
     pub fn figures(&self) -> PublishedFigures {
         let mut rows = Vec::new();
-        for half in [CorpusHalf::Development, CorpusHalf::Validation] {
+        for set in CorpusSet::ALL {
             for grades in [GradeSelection::All, GradeSelection::AAndB] {
                 let comparisons: Vec<&PredictedMeasurement> = self
                     .comparisons
                     .iter()
-                    .filter(|comparison| comparison.half == half)
+                    .filter(|comparison| comparison.set == set)
                     .filter(|comparison| {
                         grades == GradeSelection::All || comparison.is_of_a_known_machine()
                     })
                     .collect();
-                rows.extend(scores(half, grades, &comparisons));
+                rows.extend(scores(set, grades, &comparisons));
             }
         }
         PublishedFigures { rows }
@@ -137,17 +137,15 @@ impl Predictions {
 
     /// Returns the scores of the pairs of `corpus`, from which the predictions were made.
     pub fn pair_figures(&self, corpus: &Corpus) -> PairFigures {
-        let [mut training, mut held_out] = [CorpusHalf::Development, CorpusHalf::Validation]
-            .map(|half| pairs_of(corpus, &self.comparisons, half));
-        let omitted = learned_factors(&training);
-        for pair in training.iter_mut().chain(&mut held_out) {
+        let mut sets = CorpusSet::ALL.map(|set| (set, pairs_of(corpus, &self.comparisons, set)));
+        let omitted = learned_factors(&sets[0].1);
+        for pair in sets.iter_mut().flat_map(|(_, pairs)| pairs) {
             let learned =
                 omitted.iter().find(|(kind, group, _)| (*kind, *group) == (pair.kind, pair.group));
             pair.omitted = learned.map_or(1.0, |(.., factor)| *factor);
         }
-        let mut rows = PairRow::of_half(CorpusHalf::Development, &training, &omitted);
-        rows.extend(PairRow::of_half(CorpusHalf::Validation, &held_out, &omitted));
-        PairFigures { rows }
+        let rows = sets.iter().flat_map(|(set, pairs)| PairRow::of_set(*set, pairs, &omitted));
+        PairFigures { rows: rows.collect() }
     }
 
     /// Writes the tables, and the rows of the training set if `lines` is set.
@@ -156,10 +154,8 @@ impl Predictions {
     /// Returns the error of `out`.
     pub fn write(&self, out: &mut dyn Write, lines: bool) -> Result<(), ValidationError> {
         if lines {
-            for comparison in self
-                .comparisons
-                .iter()
-                .filter(|comparison| comparison.half == CorpusHalf::Development)
+            for comparison in
+                self.comparisons.iter().filter(|comparison| comparison.set == CorpusSet::Training)
             {
                 writeln!(out, "{}", comparison.line)?;
             }
@@ -178,7 +174,7 @@ impl Predictions {
 /// Returns the scores of each class in alphabetical order, followed by the scores of the tails and of all classes
 /// together.
 fn scores(
-    half: CorpusHalf,
+    set: CorpusSet,
     grades: GradeSelection,
     comparisons: &[&PredictedMeasurement],
 ) -> Vec<PublishedRow> {
@@ -196,7 +192,7 @@ fn scores(
         };
         let rows: Vec<&PredictedMeasurement> =
             comparisons.iter().filter(belongs).copied().collect();
-        PublishedRow { half, grades, class: class.to_owned(), score: Score::from_rows(&rows) }
+        PublishedRow { set, grades, class: class.to_owned(), score: Score::from_rows(&rows) }
     };
     let tails = comparisons.iter().any(|comparison| comparison.is_tail).then_some(TAILS);
     let flushes =
@@ -247,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn options_select_rows_by_number_half_class_and_figure() {
+    fn options_select_rows_by_number_set_class_and_figure() {
         let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference");
         let all = Corpus::open(&reference).unwrap().rows;
         let class = all[0].text("class");
@@ -267,7 +263,7 @@ mod tests {
         let thin = selected(&["--every", "3"]);
         assert_eq!(thin.len(), all.len() / 3);
         assert_eq!(thin[0].text("id"), all[2].text("id"));
-        let training = wanted(&|row| row.half() == CorpusHalf::Development);
+        let training = wanted(&|row| row.set() == CorpusSet::Training);
         assert_eq!(ids(&selected(&["--training"])), training);
         let of_class = wanted(&|row| row.text("class") == class);
         assert_eq!(ids(&selected(&["--class", class])), of_class);

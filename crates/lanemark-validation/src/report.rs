@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::corpus::{CLASSES, CorpusHalf};
+use crate::corpus::{CLASSES, CorpusSet};
 use crate::figures::{
     ALL, FLUSHES, GradeSelection, GridFigures, GridRow, GridScore, PublishedFigures, PublishedRow,
     TAILS, WITHOUT_RESCTL_BENCH,
@@ -12,17 +12,17 @@ use crate::score::{PredictionErrors, Score};
 /// Kinds of cells in grids, in the order of the document's table.
 const KINDS: [&str; 4] = [ALL, "reads", "writes", "one at a time"];
 
-/// Returns the tables of published measurements for a terminal, by half and grades.
+/// Returns the tables of published measurements for a terminal, by set and grades.
 pub fn published_text(figures: &PublishedFigures) -> String {
     let mut text = String::new();
-    for half in [CorpusHalf::Development, CorpusHalf::Validation] {
+    for set in CorpusSet::ALL {
         for (grades, name) in
             [(GradeSelection::All, ""), (GradeSelection::AAndB, ", settings and machine known")]
         {
-            let is_of_half = |row: &&PublishedRow| row.half == half && row.grades == grades;
-            let rows: Vec<&PublishedRow> = figures.rows.iter().filter(is_of_half).collect();
+            let is_of_set = |row: &&PublishedRow| row.set == set && row.grades == grades;
+            let rows: Vec<&PublishedRow> = figures.rows.iter().filter(is_of_set).collect();
             let count = rows.iter().find(|row| row.class == ALL).map_or(0, |row| row.score.rows);
-            let _ = writeln!(text, "\n{} set{name}: {count} rows", set(half));
+            let _ = writeln!(text, "\n{} set{name}: {count} rows", set.name());
             let _ = writeln!(
                 text,
                 "{:<18} {:>4}  {:>22}  {:>22}  {:>22}  {:>6} {:>6} {:>6}  {:>8} {:>6} {:>6}",
@@ -42,14 +42,6 @@ pub fn published_text(figures: &PublishedFigures) -> String {
         }
     }
     text
-}
-
-/// Returns the name of a half of the corpus in tables.
-fn set(half: CorpusHalf) -> &'static str {
-    match half {
-        CorpusHalf::Development => "training",
-        CorpusHalf::Validation => "held-out",
-    }
 }
 
 fn terminal_line(class: &str, score: &Score) -> String {
@@ -74,20 +66,20 @@ fn terminal_line(class: &str, score: &Score) -> String {
 }
 
 /// Returns the table of published measurements for a document: each class for both sets, followed by the classes of the
-/// held-out set for grades A and B.
+/// validation set for grades A and B.
 pub fn published_table(figures: &PublishedFigures) -> String {
     let mut text = String::from(
         "| class | set | rows | model | rule | link and rating | nearer | tied | rule nearer | coverage |\n\
          |---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
-    let halves = [CorpusHalf::Development, CorpusHalf::Validation];
-    let mut line = |name: &str, half: CorpusHalf, grades: GradeSelection, class: &str| {
-        if let Some(score) = figures.score(half, grades, class) {
-            text += &document_line(name, half, score);
+    let sets = CorpusSet::ALL;
+    let mut line = |name: &str, set: CorpusSet, grades: GradeSelection, class: &str| {
+        if let Some(score) = figures.score(set, grades, class) {
+            text += &document_line(name, set, score);
         }
     };
     for class in CLASSES {
-        halves.iter().for_each(|half| line(class, *half, GradeSelection::All, class));
+        sets.iter().for_each(|set| line(class, *set, GradeSelection::All, class));
     }
     for (class, name) in [
         (TAILS, "p99 latency, all classes"),
@@ -95,28 +87,28 @@ pub fn published_table(figures: &PublishedFigures) -> String {
         (WITHOUT_RESCTL_BENCH, "all without resctl-bench"),
         (ALL, "all"),
     ] {
-        halves.iter().for_each(|half| line(name, *half, GradeSelection::All, class));
+        sets.iter().for_each(|set| line(name, *set, GradeSelection::All, class));
     }
     for class in CLASSES {
         line(
             &format!("{class}, grades A and B"),
-            CorpusHalf::Validation,
+            CorpusSet::Validation,
             GradeSelection::AAndB,
             class,
         );
     }
-    halves.iter().for_each(|half| line("all of grades A and B", *half, GradeSelection::AAndB, ALL));
+    sets.iter().for_each(|set| line("all of grades A and B", *set, GradeSelection::AAndB, ALL));
     text
 }
 
-fn document_line(name: &str, half: CorpusHalf, score: &Score) -> String {
+fn document_line(name: &str, set: CorpusSet, score: &Score) -> String {
     let cell = |errors: PredictionErrors| {
         let PredictionErrors { median_percent, mean_percent, factor } = errors;
         format!("{median_percent:.1}%, {mean_percent:.1}%, {factor:.2}")
     };
     format!(
         "| {name} | {} | {} | {} | {} | {} | {:.0}% | {:.0}% | {:.0}% | {} |\n",
-        set(half),
+        set.name(),
         score.rows,
         cell(score.model),
         cell(score.rule),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use lanemark_lab::interval::{ChangeKind, RequestGroup};
-use lanemark_validation::corpus::CorpusHalf;
+use lanemark_validation::corpus::CorpusSet;
 use lanemark_validation::documents::{
     GRIDS_PAGE, PAIRS_PAGE, PUBLISHED_PAGE, RENDER, TEMPLATE, check, render, save,
 };
@@ -93,7 +93,7 @@ fn factors_of_ratios_are_the_saved_factors() {
     let pairs = PairFigures::open(project()).unwrap();
     for kind in ChangeKind::ALL {
         for group in RequestGroup::ALL {
-            let row = pairs.row(CorpusHalf::Development, kind, Some(group)).unwrap();
+            let row = pairs.row(CorpusSet::Training, kind, Some(group)).unwrap();
             assert_eq!(row.omitted, Some(kind.omitted(group)), "{kind:?}, {group:?}");
         }
     }
@@ -123,7 +123,7 @@ fn changed_figures_change_every_table_that_shows_them_and_no_other_row() {
     check(root).unwrap();
     let readme = read(root, "README.md");
     assert!(readme.contains(" 99% of all"));
-    assert!(read(root, PUBLISHED_PAGE).contains("| all | held-out | 77 | 12.3%, "));
+    assert!(read(root, PUBLISHED_PAGE).contains("| all | validation | 77 | 12.3%, "));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn documents_without_their_markers_are_errors_and_stay_as_they_are() {
         (PAIRS, "validation,drive", "validation,train", "`kind` is `train`"),
         (TEMPLATE, "{validation.", "{test.", "does not name a saved figure"),
         (TEMPLATE, "}", "", "accuracy.template.md:2: "),
-        (PUBLISHED, "validation", "test", "`half` is `test`"),
+        (PUBLISHED, "validation", "test", "`set` is `test`"),
         (GRIDS, "fresh,10,all", "fresh,ten,all", "grids.csv:2: `drives` is `ten`"),
     ] {
         let folder = copied();

@@ -48,10 +48,10 @@ fn nine_of_ten_rows_are_predicted_and_the_other_has_a_reason() {
     let product = by_id["T02"].predicted * by_id["T03"].predicted;
     assert!((product / 1e6 - 1.0).abs() < 1e-3, "{product}");
     let figures = predictions.figures();
-    let all = |half| figures.score(half, GradeSelection::All, ALL).map_or(0, |score| score.rows);
-    let halves = predictions.comparisons.iter().map(|comparison| comparison.half);
-    let halves: std::collections::BTreeSet<_> = halves.collect();
-    assert_eq!(halves.into_iter().map(all).sum::<usize>(), 9);
+    let all = |set| figures.score(set, GradeSelection::All, ALL).map_or(0, |score| score.rows);
+    let sets = predictions.comparisons.iter().map(|comparison| comparison.set);
+    let sets: std::collections::BTreeSet<_> = sets.collect();
+    assert_eq!(sets.into_iter().map(all).sum::<usize>(), 9);
 }
 
 #[test]

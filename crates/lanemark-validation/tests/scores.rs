@@ -2,7 +2,7 @@
 
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Test;
-use lanemark_validation::corpus::CorpusHalf;
+use lanemark_validation::corpus::CorpusSet;
 use lanemark_validation::figures::{
     ALL, GradeSelection, PublishedFigures, TAILS, WITHOUT_RESCTL_BENCH,
 };
@@ -26,7 +26,7 @@ fn ten() -> Vec<PredictedMeasurement> {
         grade: if index % 2 == 0 { "A" } else { "C" }.to_owned(),
         is_of_resctl_bench: index == 7,
         is_tail: index == 4,
-        half: if index == 9 { CorpusHalf::Development } else { CorpusHalf::Validation },
+        set: if index == 9 { CorpusSet::Training } else { CorpusSet::Validation },
         published: 100.0,
         predicted,
         interval: (index < 8).then(|| PredictionRatioInterval {
@@ -103,27 +103,27 @@ fn an_empty_corpus_has_only_finite_figures() {
 }
 
 #[test]
-fn scores_are_by_half_grades_and_class() {
+fn scores_are_by_set_grades_and_class() {
     let predictions = Predictions { comparisons: ten(), skipped: vec!["T99: no value".into()] };
     let figures = predictions.figures();
-    let rows = |half, grades, class| figures.score(half, grades, class).map(|figure| figure.rows);
-    let validation = CorpusHalf::Validation;
+    let rows = |set, grades, class| figures.score(set, grades, class).map(|figure| figure.rows);
+    let validation = CorpusSet::Validation;
     assert_eq!(rows(validation, GradeSelection::All, "mix"), Some(6));
     assert_eq!(rows(validation, GradeSelection::All, "saturated"), Some(3));
     assert_eq!(rows(validation, GradeSelection::All, ALL), Some(9));
     assert_eq!(rows(validation, GradeSelection::All, WITHOUT_RESCTL_BENCH), Some(8));
     assert_eq!(rows(validation, GradeSelection::AAndB, ALL), Some(5));
     assert_eq!(rows(validation, GradeSelection::AAndB, TAILS), Some(1));
-    assert_eq!(rows(CorpusHalf::Development, GradeSelection::All, TAILS), None);
-    assert_eq!(rows(CorpusHalf::Development, GradeSelection::All, "mix"), None);
-    assert_eq!(rows(CorpusHalf::Development, GradeSelection::All, ALL), Some(1));
+    assert_eq!(rows(CorpusSet::Training, GradeSelection::All, TAILS), None);
+    assert_eq!(rows(CorpusSet::Training, GradeSelection::All, "mix"), None);
+    assert_eq!(rows(CorpusSet::Training, GradeSelection::All, ALL), Some(1));
     let mut out = Vec::new();
     predictions.write(&mut out, true).unwrap();
     let text = String::from_utf8(out).unwrap();
     let head = "line 9\n10 rows compared, 1 skipped\nskipped: T99: no value\n";
     assert!(text.starts_with(head), "{text}");
-    assert!(!text.contains("line 1\n"), "rows of the held-out set are never listed");
-    assert!(text.contains("\nheld-out set: 9 rows\n"), "{text}");
+    assert!(!text.contains("line 1\n"), "rows of the validation set are never listed");
+    assert!(text.contains("\nvalidation set: 9 rows\n"), "{text}");
 }
 
 #[test]
@@ -134,28 +134,28 @@ fn saved_figures_give_the_tables_of_the_figures_themselves() {
     let table = report::published_table(&saved);
     // Without the tenth row, the errors are 0, 0, 10, 10, 20, 20, 50, 50 and 100. Their mean is 260 / 9, and the
     // geometric mean is the ninth root of 11.
-    let all = "| all | held-out | 9 | 20.0%, 28.9%, 1.31 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 22% | 11% | 67% | 62% |\n";
+    let all = "| all | validation | 9 | 20.0%, 28.9%, 1.31 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 22% | 11% | 67% | 62% |\n";
     assert!(table.contains(all), "{table}");
-    let development = "| all | training | 1 | 0.0%, 0.0%, 1.00 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 100% | 0% | 0% | – |\n";
-    assert!(table.contains(development), "{table}");
-    assert!(table.contains("| mix, grades A and B | held-out | 3 |"), "{table}");
-    assert!(table.contains("| p99 latency, all classes | held-out | 1 | 20.0%,"), "{table}");
+    let training = "| all | training | 1 | 0.0%, 0.0%, 1.00 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 100% | 0% | 0% | – |\n";
+    assert!(table.contains(training), "{table}");
+    assert!(table.contains("| mix, grades A and B | validation | 3 |"), "{table}");
+    assert!(table.contains("| p99 latency, all classes | validation | 1 | 20.0%,"), "{table}");
 }
 
 #[test]
 fn saved_figures_that_are_broken_are_errors_with_their_line() {
     let text = Predictions { comparisons: ten(), skipped: Vec::new() }.figures().text();
     let error = |text: &str| PublishedFigures::parse(text).unwrap_err().to_string();
-    assert!(error("").contains("published.csv:1: the columns must be half,grades,class,rows"));
+    assert!(error("").contains("published.csv:1: the columns must be set,grades,class,rows"));
     let broken = |from: &str, to: &str| {
         assert!(text.contains(from), "{from}");
         error(&text.replacen(from, to, 1))
     };
     assert!(
-        broken("development,all,saturated,1,", "development,all,saturated,-1,")
+        broken("training,all,saturated,1,", "training,all,saturated,-1,")
             .contains("`rows` is `-1`")
     );
-    assert!(broken("development", "test").contains(":2: `half` is `test`, which is not known"));
+    assert!(broken("training", "test").contains(":2: `set` is `test`, which is not known"));
     assert!(broken(",0.0,0.0,1.00,", ",NaN,0.0,1.00,").contains("`model_median_percent` is `NaN`"));
     assert!(
         error(&format!("{text}{}\n", text.lines().nth(1).unwrap()))

@@ -1,6 +1,6 @@
 //! The corpus of published measurements, `reference/measurements.csv` and `measured-drives.csv`: each row is read, each
 //! mistake is reported with its row, and each drive is assigned to one set by its model's name. `reference/README.md`
-//! describes the columns; METHOD.md describes the use of the training set and the held-out set.
+//! describes the columns; METHOD.md describes the use of the training set and the validation set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -84,20 +84,20 @@ const RATINGS: [&str; 14] = [
     "source",
 ];
 
-/// A half of the corpus: models and values are chosen with the training set and judged with the held-out set.
+/// A half of the corpus: models and values are chosen with the training set and judged with the validation set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Half {
-    Development,
+enum SetOfModel {
+    Training,
     Validation,
 }
 
-impl Half {
+impl SetOfModel {
     /// Returns the half to which a model belongs. The half depends on whether the first byte of the SHA-256 of the
     /// lower-case model name is even or odd.
-    fn for_model(model: &str) -> Half {
+    fn for_model(model: &str) -> SetOfModel {
         match Sha256::digest(model.to_lowercase().as_bytes())[0] % 2 {
-            0 => Half::Development,
-            _ => Half::Validation,
+            0 => SetOfModel::Training,
+            _ => SetOfModel::Validation,
         }
     }
 }
@@ -279,23 +279,52 @@ fn every_published_measurement_can_be_read_and_belongs_to_a_half() {
     assert_empty(&measurement_faults(&text));
     let rows = Table::read("measurements.csv", &text, &COLUMNS).rows;
     assert!(rows.len() >= 600, "only {} measurements", rows.len());
-    let mut halves: BTreeMap<Half, BTreeSet<&str>> = BTreeMap::new();
+    let mut halves: BTreeMap<SetOfModel, BTreeSet<&str>> = BTreeMap::new();
     for row in &rows {
-        halves.entry(Half::for_model(&row["model"])).or_default().insert(&row["model"]);
+        halves.entry(SetOfModel::for_model(&row["model"])).or_default().insert(&row["model"]);
     }
-    for half in [Half::Development, Half::Validation] {
+    for half in [SetOfModel::Training, SetOfModel::Validation] {
         assert!(halves[&half].len() >= 20, "{half:?} has {} models", halves[&half].len());
     }
     let measured = rows.iter().map(|row| row["drive"].as_str()).collect();
     assert_empty(&rating_faults(&reference("measured-drives.csv"), &measured));
 }
 
+/// Returns a CSV text without its last column, and the values of that column.
+fn without_last_column(text: &str) -> (String, Vec<String>) {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut last = Vec::new();
+    for record in reader.records() {
+        let cells: Vec<String> = record.unwrap().iter().map(str::to_owned).collect();
+        let (end, others) = cells.split_last().unwrap();
+        last.push(end.clone());
+        writer.write_record(others).unwrap();
+    }
+    (String::from_utf8(writer.into_inner().unwrap()).unwrap(), last)
+}
+
+/// New rows have the same rules, a date, and neither a measurement nor an address that the other file contains.
+#[test]
+fn every_new_measurement_can_be_read_and_is_not_an_earlier_one() {
+    let (text, added) = without_last_column(&reference("new-measurements.csv"));
+    assert_empty(&measurement_faults(&text));
+    assert_eq!(added[0], "added");
+    assert!(added[1..].iter().all(|date| date.starts_with("20") && date.len() == 10), "{added:?}");
+    let rows = Table::read("new-measurements.csv", &text, &COLUMNS).rows;
+    let earlier = Table::read("measurements.csv", &reference("measurements.csv"), &COLUMNS).rows;
+    let known: BTreeSet<&str> = earlier.iter().map(|row| row["url"].as_str()).collect();
+    let repeated: Vec<&str> =
+        rows.iter().map(|row| row["url"].as_str()).filter(|url| known.contains(url)).collect();
+    assert!(repeated.is_empty(), "{repeated:?}");
+}
+
 #[test]
 fn a_model_belongs_to_the_same_half_however_it_is_written() {
-    assert_eq!(Half::for_model("Crucial MX500"), Half::for_model("crucial mx500"));
+    assert_eq!(SetOfModel::for_model("Crucial MX500"), SetOfModel::for_model("crucial mx500"));
     // The SHA-256 digests begin with 0x59 and 0x04. A different hash function would move drives to the other half.
-    assert_eq!(Half::for_model("Samsung 980 PRO"), Half::Validation);
-    assert_eq!(Half::for_model("WD SN730"), Half::Development);
+    assert_eq!(SetOfModel::for_model("Samsung 980 PRO"), SetOfModel::Validation);
+    assert_eq!(SetOfModel::for_model("WD SN730"), SetOfModel::Training);
 }
 
 #[test]

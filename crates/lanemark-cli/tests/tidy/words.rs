@@ -146,7 +146,7 @@ const RULES: &[Rule] = &[
     rule(&["narrowest"], "bottleneck"),
     rule(&["a drive of its ratings"], "a rated drive"),
     rule(&["development half"], "training set"),
-    rule(&["validation half"], "held-out set"),
+    rule(&["validation half", "held-out set"], "validation set"),
 ];
 
 /// Lines that must keep a word of the list, by file and text, each with the reason.

@@ -7,7 +7,7 @@ use lanemark_lab::interval::{ChangeKind, RequestGroup};
 use lanemark_schema::text::csv_text;
 
 use super::{CarriedScore, PairRow, PairScore, RankScore};
-use crate::corpus::CorpusHalf;
+use crate::corpus::CorpusSet;
 use crate::error::ValidationError;
 use crate::figures::{ALL, LENGTH_MAX, optional, rows};
 
@@ -15,7 +15,7 @@ use crate::figures::{ALL, LENGTH_MAX, optional, rows};
 pub const PAIRS: &str = "reference/validation/pairs.csv";
 
 const COLUMNS: [&str; 25] = [
-    "half",
+    "set",
     "kind",
     "requests",
     "pairs",
@@ -45,19 +45,19 @@ const COLUMNS: [&str; 25] = [
 /// The scores of all pairs, in the order of the program's output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PairFigures {
-    /// The scores by half, kind of change and kind of requests.
+    /// The scores by set, kind of change and kind of requests.
     pub rows: Vec<PairRow>,
 }
 
 impl PairFigures {
-    /// Returns the row of a half, a kind of change and a kind of requests.
+    /// Returns the row of a set, a kind of change and a kind of requests.
     pub fn row(
         &self,
-        half: CorpusHalf,
+        set: CorpusSet,
         kind: ChangeKind,
         group: Option<RequestGroup>,
     ) -> Option<&PairRow> {
-        self.rows.iter().find(|row| row.half == half && row.kind == kind && row.group == group)
+        self.rows.iter().find(|row| row.set == set && row.kind == kind && row.group == group)
     }
 
     /// Reads the scores from their file under the project's root.
@@ -75,8 +75,7 @@ impl PairFigures {
     pub fn parse(text: &str) -> Result<Self, ValidationError> {
         let mut figures = Self::default();
         for cells in rows(PAIRS, text, &COLUMNS)? {
-            let half =
-                CorpusHalf::named(cells.text("half")).ok_or_else(|| cells.unknown("half"))?;
+            let set = CorpusSet::named(cells.text("set")).ok_or_else(|| cells.unknown("set"))?;
             let kind = ChangeKind::ALL.into_iter().find(|kind| kind.name() == cells.text("kind"));
             let kind = kind.ok_or_else(|| cells.unknown("kind"))?;
             let group =
@@ -117,11 +116,11 @@ impl PairFigures {
                 }),
                 None => None,
             };
-            if figures.row(half, kind, group).is_some() {
-                return Err(cells.fault("an earlier line has the same half, kind and requests"));
+            if figures.row(set, kind, group).is_some() {
+                return Err(cells.fault("an earlier line has the same set, kind and requests"));
             }
             let omitted = cells.optional("omitted")?;
-            figures.rows.push(PairRow { half, kind, group, score, rank, carried, omitted });
+            figures.rows.push(PairRow { set, kind, group, score, rank, carried, omitted });
         }
         Ok(figures)
     }
@@ -129,11 +128,11 @@ impl PairFigures {
     /// Returns the scores as the text of their file.
     pub fn text(&self) -> String {
         let mut lines = vec![COLUMNS.map(str::to_owned).to_vec()];
-        for PairRow { half, kind, group, score, rank, carried, omitted } in &self.rows {
+        for PairRow { set, kind, group, score, rank, carried, omitted } in &self.rows {
             let rank = rank.as_ref();
             let carried = carried.as_ref();
             lines.push(vec![
-                half.name().to_owned(),
+                set.name().to_owned(),
                 kind.name().to_owned(),
                 group.map_or(ALL, RequestGroup::name).to_owned(),
                 score.pairs.to_string(),

@@ -2,8 +2,8 @@
 //!
 //! Two rows form a pair of a kind if all their columns are equal except the columns of this kind: the drive, the port,
 //! the machine, the operating system and program, the number of outstanding requests, their size, or their direction.
-//! Two measurements of one machine name it, or come from one page. A pair belongs to a half of the corpus if both rows
-//! belong to it; pairs of a training row and a held-out row are not used.
+//! Two measurements of one machine name it, or come from one page. A pair belongs to a set of the corpus if both rows
+//! belong to it; pairs of a training row and a validation row are not used.
 //!
 //! The effects that the model omits are learned from the training pairs ([`learned_factors`]).
 
@@ -18,7 +18,7 @@ use lanemark_lab::interval::{ChangeKind, DRAWS, RequestGroup, carried_share};
 use lanemark_schema::result::{RatioEstimate, SIDES_80};
 use lanemark_schema::rng::Rng;
 
-use crate::corpus::{Corpus, CorpusHalf, CorpusRow};
+use crate::corpus::{Corpus, CorpusRow, CorpusSet};
 use crate::prediction::PredictedMeasurement;
 
 pub use figures::{PAIRS, PairFigures};
@@ -153,11 +153,11 @@ impl MeasuredPair<'_> {
     }
 }
 
-/// Returns all pairs of a half of the corpus, in the order of [`ChangeKind::ALL`].
+/// Returns all pairs of a set of the corpus, in the order of [`ChangeKind::ALL`].
 pub fn pairs_of<'p>(
     corpus: &'p Corpus,
     predictions: &'p [PredictedMeasurement],
-    half: CorpusHalf,
+    set: CorpusSet,
 ) -> Vec<MeasuredPair<'p>> {
     let is_mean = |row: &CorpusRow| {
         let figure = row.text("figure");
@@ -165,7 +165,7 @@ pub fn pairs_of<'p>(
     };
     let sides: Vec<PairSide<'p>> = predictions
         .iter()
-        .filter(|prediction| prediction.half == half)
+        .filter(|prediction| prediction.set == set)
         .map(|prediction| PairSide { row: &corpus.rows[prediction.row], prediction })
         .filter(|side| is_mean(side.row))
         .collect();

@@ -5,11 +5,8 @@ use std::fmt::Write;
 use lanemark_lab::interval::{ChangeKind, RequestGroup};
 
 use super::{PairFigures, PairRow};
-use crate::corpus::CorpusHalf;
+use crate::corpus::CorpusSet;
 use crate::figures::{ALL, FLUSHES, GradeSelection, PublishedFigures};
-
-const HALVES: [(CorpusHalf, &str); 2] =
-    [(CorpusHalf::Development, "training"), (CorpusHalf::Validation, "held-out")];
 
 /// Returns the tables of predicted ratios, of predictions from a measurement, of the order of drives, and of the
 /// learned factors.
@@ -20,8 +17,9 @@ pub fn pairs_table(figures: &PairFigures) -> String {
     );
     for kind in ChangeKind::ALL {
         for group in [None].into_iter().chain(RequestGroup::ALL.map(Some)) {
-            for (half, name) in HALVES {
-                let row = figures.row(half, kind, group).filter(|row| row.score.pairs > 0);
+            for set in CorpusSet::ALL {
+                let name = set.name();
+                let row = figures.row(set, kind, group).filter(|row| row.score.pairs > 0);
                 if let Some(row) = row {
                     text += &pair_line(row, name);
                 }
@@ -59,12 +57,13 @@ pub fn pairs_table(figures: &PairFigures) -> String {
     text + &omitted_table(figures)
 }
 
-/// Calls `each` with the rows by kind and requests, each with the name of its half.
+/// Calls `each` with the rows by kind and requests, each with the name of its set.
 fn for_each_row<'f>(figures: &'f PairFigures, mut each: impl FnMut(&'f PairRow, &'static str)) {
     for kind in ChangeKind::ALL {
         for group in [None].into_iter().chain(RequestGroup::ALL.map(Some)) {
-            for (half, name) in HALVES {
-                if let Some(row) = figures.row(half, kind, group) {
+            for set in CorpusSet::ALL {
+                let name = set.name();
+                if let Some(row) = figures.row(set, kind, group) {
                     each(row, name);
                 }
             }
@@ -79,7 +78,7 @@ fn omitted_table(figures: &PairFigures) -> String {
     );
     for kind in ChangeKind::ALL {
         let cells = RequestGroup::ALL.map(|group| {
-            let row = figures.row(CorpusHalf::Development, kind, Some(group));
+            let row = figures.row(CorpusSet::Training, kind, Some(group));
             let factor = row.and_then(|row| row.omitted);
             factor.map_or("–".to_owned(), |factor| format!("{factor:.2}"))
         });
@@ -111,7 +110,7 @@ fn pair_line(row: &PairRow, set: &str) -> String {
     )
 }
 
-/// Returns README's table: the questions of a buyer, with the typical error and the coverage of the held-out set.
+/// Returns README's table: the questions of a buyer, with the typical error and the coverage of the validation set.
 pub fn buyer_table(pairs: &PairFigures, published: &PublishedFigures) -> String {
     let mut text = String::from(
         "| your question | typical error | inside the interval | rows |\n|---|---:|---:|---:|\n",
@@ -125,7 +124,7 @@ pub fn buyer_table(pairs: &PairFigures, published: &PublishedFigures) -> String 
         ("writes instead of reads", ChangeKind::Direction, plain),
     ];
     for (question, kind, group) in comparisons {
-        let row = pairs.row(CorpusHalf::Validation, kind, group);
+        let row = pairs.row(CorpusSet::Validation, kind, group);
         if let Some(PairRow { score, .. }) = row.filter(|row| row.score.pairs > 0) {
             let error = 100.0 * (score.median_factor - 1.0);
             text += &buyer_line(question, error, score.coverage_percent, score.pairs);
@@ -141,7 +140,7 @@ pub fn buyer_table(pairs: &PairFigures, published: &PublishedFigures) -> String 
         ("writes that wait for a flush", FLUSHES),
     ];
     for (question, class) in figures {
-        let score = published.score(CorpusHalf::Validation, GradeSelection::All, class);
+        let score = published.score(CorpusSet::Validation, GradeSelection::All, class);
         if let Some(score) = score {
             text += &buyer_line(
                 question,

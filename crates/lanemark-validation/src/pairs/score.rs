@@ -5,7 +5,7 @@ use lanemark_schema::result::RatioVerdict;
 use lanemark_schema::rng::{Rng, StreamKey};
 
 use super::MeasuredPair;
-use crate::corpus::CorpusHalf;
+use crate::corpus::CorpusSet;
 use crate::score::{median_and_mean, percent};
 
 /// Logarithm of the ratio up to which two predictions count as equal.
@@ -17,10 +17,10 @@ const JUDGED: f64 = 1.10;
 /// The smallest measured ratio for which a claim is expected.
 const LARGE: f64 = 1.25;
 
-/// The score of a kind of change in a half of the corpus.
+/// The score of a kind of change in a set of the corpus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairRow {
-    pub half: CorpusHalf,
+    pub set: CorpusSet,
     /// The kind of change.
     pub kind: ChangeKind,
     /// The kind of requests; `None` for all requests.
@@ -205,9 +205,9 @@ impl CarriedScore {
 }
 
 impl PairRow {
-    /// Returns the scores of a half by kind, and by kind and requests.
-    pub fn of_half(
-        half: CorpusHalf,
+    /// Returns the scores of a set by kind, and by kind and requests.
+    pub fn of_set(
+        set: CorpusSet,
         pairs: &[MeasuredPair<'_>],
         omitted: &[(ChangeKind, RequestGroup, f64)],
     ) -> Vec<Self> {
@@ -219,11 +219,11 @@ impl PairRow {
             };
             let of_row: Vec<&MeasuredPair<'_>> = pairs.iter().filter(is_of).collect();
             let learned = omitted.iter().find(|(of, requests, _)| {
-                half == CorpusHalf::Development && *of == kind && Some(*requests) == group
+                set == CorpusSet::Training && *of == kind && Some(*requests) == group
             });
             let is_of_systems = !kind.is_of_requests();
             Self {
-                half,
+                set,
                 kind,
                 group,
                 score: PairScore::from_pairs(&of_row),
