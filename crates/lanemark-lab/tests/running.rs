@@ -198,6 +198,7 @@ fn a_run_cancelled_before_its_start_is_empty() {
     assert!(whole.tests.iter().all(|test| test.sensitivity.is_none()) && events == 0);
     let side = WhatIfSide { name: NVME.to_owned(), system, workload };
     let job = WhatIfJob {
+        is_forced: false,
         changed: Vec::new(),
         present: side.clone(),
         other: side,

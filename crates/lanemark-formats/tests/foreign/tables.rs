@@ -89,7 +89,7 @@ fn spdk_perf_has_the_direction_of_its_command_line() {
     assert_eq!(figures(one), (512_000.0 * 4096.0, 512_000.0, 62.5));
     assert_eq!(one.latency().percentile_ns(99.0), Some(134_144));
     assert_eq!((one.latency().min_ns(), one.latency().max_ns()), (Some(8_250), Some(1_250_750)));
-    assert_eq!((one.test.queue_depth(), one.test.duration), (32, Some(Duration::from_seconds(20))));
+    assert_eq!((one.test.issue_depth(), one.test.duration), (32, Some(Duration::from_seconds(20))));
     assert_eq!(own.target_name(), "PCIE (0000:5e:00.0) NSID 1");
     let bare = result(&sample("spdk-perf.txt").replace("spdk_nvme_perf", "other"));
     let one = &bare.tests[0];
