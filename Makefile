@@ -6,12 +6,12 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
+.PHONY: help demo page node test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: build      ## measure this machine, run the first study, show both (under two minutes)
+demo: page build    ## measure this machine, run the first study, show both (under two minutes)
 	@mkdir -p $(DEMO)
 	$(LANEMARK) bench $(DEMO) crystaldiskmark-5 --size 128MiB --duration 1s --repeats 3 \
 	    --out $(DEMO)/measured.json
@@ -23,7 +23,7 @@ demo: build      ## measure this machine, run the first study, show both (under 
 
 # The Python environment is downloaded while the first crates compile. Instructions are counted while the Python tests
 # run, because the count does not depend on other programs.
-test: tools      ## all tests, and a short run of each benchmark
+test: tools page ## all tests, and a short run of each benchmark
 	@$(MAKE) --no-print-directory python-env & \
 	    python3 crates/lanemark-testbed/run.py --workspace --all-features --locked && wait
 	cargo test --workspace --all-features --locked --doc
@@ -190,6 +190,21 @@ docs:            ## the book, target/book/index.html; installs mdbook into targe
 	    cargo install --locked --root target/tools --target-dir target/tools/build mdbook@$(MDBOOK)
 	target/tools/bin/mdbook build docs
 
+# The module is deterministic, so an unchanged module does not change the command. Without the toolchain's target, the
+# tests of the page are skipped, and `lanemark ui` reports that the page is missing.
+WASM      := wasm32-unknown-unknown
+MODULE    := crates/lanemark-ui/module/lanemark.wasm.gz
+WASM_FLAGS := -C link-arg=--max-memory=419430400
+page:            ## the laboratory as one HTML file, target/page/lanemark.html (three minutes at first)
+	@rustup target add $(WASM) 2>/dev/null || rustc --print target-libdir --target $(WASM) | xargs test -d || \
+	    { echo "the target $(WASM) cannot be installed: the page is not built, and its tests are skipped"; exit 0; }; \
+	[ ! -d "$$(rustc --print target-libdir --target $(WASM))" ] || \
+	    { CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$(WASM_FLAGS)" cargo rustc --locked -p lanemark-ui --lib \
+	    --crate-type cdylib --target $(WASM) --profile module && mkdir -p target/page && \
+	    gzip -9nc target/$(WASM)/module/lanemark_ui.wasm >target/page/lanemark.wasm.gz && \
+	    { cmp -s target/page/lanemark.wasm.gz $(MODULE) || cp target/page/lanemark.wasm.gz $(MODULE); } && \
+	    cargo run --quiet --locked -p lanemark-ui --example page $(MODULE) target/page/lanemark.html; }
+
 build:           ## the program in the release profile, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli
 
@@ -207,7 +222,7 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 # Release packages contain MariaDB and MySQL. `MAINTAINER="Name <address>"` signs the Debian package.
 CYCLONEDX := 0.5.7
 VERSION   := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
-dist: wheels     ## the packages of a release, target/dist: archive, Debian package, wheel, SBOM, checksums (ten minutes)
+dist: page wheels ## the packages of a release, target/dist: archive, Debian package, wheel, SBOM, checksums (ten minutes)
 	@[ "$$(target/tools/bin/cargo-cyclonedx cyclonedx --version 2>/dev/null)" = "cargo-cyclonedx-cyclonedx $(CYCLONEDX)" ] || \
 	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-cyclonedx@$(CYCLONEDX)
 	cargo build --release --locked -p lanemark-cli --features mysql

@@ -3,10 +3,10 @@
 use lanemark_lab::LabError;
 use lanemark_report::{palette, path_sentence, phases_sentence};
 use lanemark_schema::result::{
-    AssumedLimit, FILLING_MAX, HopId, LatencyHistogram, PERCENTILES, PathSection,
-    PredictionInterval, Sample, Statistic, Warning,
+    AssumedLimit, FILLING_MAX, HopId, PERCENTILES, PathSection, PredictionInterval, Sample,
+    TestResult, Warning,
 };
-use lanemark_schema::workload::{AverageMethod, Test};
+use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::{System, path};
 use serde::{Deserialize, Serialize};
 
@@ -118,25 +118,24 @@ fn warnings(system: &System, test: &Test, samples: &[Sample]) -> Vec<String> {
 }
 
 impl TestFigures {
-    /// Computes the figures of `samples`; `is_first` states whether they are a first answer.
+    /// Computes the figures of `samples` of a test of `workload`; `is_first` states whether they are a first answer.
     ///
     /// # Errors
     /// Returns an error if there is no sample.
     pub fn compute(
         assembled: &AssembledSystem,
-        test: &Test,
-        samples: &[Sample],
+        workload: &Workload,
+        index: usize,
+        samples: Vec<Sample>,
         is_first: bool,
     ) -> Result<Self, LabError> {
         let system = &assembled.system;
-        let statistic_over = |value: fn(&Sample) -> f64| {
-            let values: Vec<f64> = samples.iter().map(value).collect();
-            Statistic::from_values(&values, AverageMethod::Mean)
-        };
+        let test = &workload.tests[index];
+        let result = TestResult::new(workload, test, samples);
+        let samples = result.samples.as_slice();
         let last = samples.last().ok_or_else(|| LabError::run("no request completed"))?;
-        let throughput = statistic_over(|sample| sample.throughput().0 as f64);
-        let mut latency = LatencyHistogram::new();
-        samples.iter().for_each(|sample| latency.merge(&sample.latency()));
+        let throughput = &result.throughput_bytes_per_second;
+        let latency = result.latency();
         let view = path::view(system, test, Some(last.throughput()));
         let least = view.hops.iter().filter_map(|hop| Some(hop.ceiling?.0)).min();
         let used = last.path.iter().flat_map(|path| &path.hops);
@@ -166,12 +165,12 @@ impl TestFigures {
             requests: samples.iter().map(Sample::operations).sum(),
             simulated_seconds: samples.iter().map(|sample| sample.elapsed.as_seconds()).sum(),
             megabytes_per_second: throughput.value / 1e6,
-            iops: statistic_over(Sample::iops).value,
+            iops: result.iops.value,
             spread: match last.converged {
                 Some(converged) if samples.len() == 1 => converged.half_width,
                 _ => throughput.spread(),
             },
-            latency_mean_us: latency.mean_ns() / 1e3,
+            latency_mean_us: result.latency_mean_ns.value / 1e3,
             latency_us: supported.collect(),
             interval: None,
             hops: hops.collect(),

@@ -9,7 +9,7 @@ use lanemark_study::platform::Platform;
 use lanemark_study::{Ledger, Library, Origin, Overrides, System, ValueRecord, catalogue};
 use serde::Serialize;
 
-use crate::{machine, suite};
+use crate::{machine, workload_run};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Listing {
@@ -104,7 +104,7 @@ pub fn listing(library: &Library) -> Listing {
     let mut workloads = Vec::new();
     for id in library.names(LibraryKind::Workload) {
         // Workloads that are too long for a page can be run only on the command line.
-        if let Ok(workload) = suite::open(library, &id) {
+        if let Ok(workload) = workload_run::open(library, &id) {
             let tests = workload.tests.iter().map(|test| test.name.clone()).collect();
             workloads.push(ListedWorkload { id, name: workload.name, tests });
         }

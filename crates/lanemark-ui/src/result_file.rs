@@ -1,9 +1,9 @@
 //! A result file that was dropped on a page: its tests and their figures, shown next to the systems.
 //!
-//! The file is read, checked and reported like a file that the command reads; the server does not store it.
+//! The file is read, checked and reported like a file that the command reads; the page does not store it.
 
 use lanemark_lab::results::{self, SavedResult};
-use lanemark_lab::{LabError, input, weight};
+use lanemark_lab::{LabError, encoding, weight};
 use lanemark_schema::result::{
     LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
 };
@@ -11,14 +11,16 @@ use lanemark_schema::workload::Test;
 use lanemark_study::path;
 use serde::Serialize;
 
-use crate::suite;
+use crate::workload_run;
 
 /// Maximum size of a file in bytes. A run of eight tests takes a few hundred kilobytes.
 pub const FILE_MAX: usize = 16 << 20;
+/// Maximum number of files on a page.
+pub const FILES_MAX: usize = 8;
 /// Maximum number of tests in a file that are reported.
 const TESTS_MAX: usize = 256;
 /// Maximum number of histograms in a file on a page. Eight tests with five repeats that read and write have 80.
-const HISTOGRAMS_MAX: usize = 1024;
+const HISTOGRAMS_MAX: usize = 768;
 /// The name of the file in errors. A page replaces it with the real name.
 const NAME: &str = "the file";
 
@@ -82,7 +84,7 @@ pub struct IntervalJson {
 /// # Errors
 /// Returns an error if the bytes are not text, or not a result that this program can read.
 pub fn read(bytes: Vec<u8>) -> Result<FileJson, LabError> {
-    let text = input::decoded(bytes).map_err(|message| {
+    let text = encoding::decoded(bytes).map_err(|message| {
         LabError::input(format!("{NAME}: {message}")).hint(
             "drop a result from Lanemark, fio, CrystalDiskMark, KDiskMark, diskspd or Iometer",
         )
@@ -128,7 +130,7 @@ fn test_rows<'r>(
     };
     let simulable = |test: &TestResult| {
         if run.workload.runs_alone(&test.test) {
-            suite::can_simulate(&test.test).map_err(|error| error.message)
+            workload_run::can_simulate(&test.test).map_err(|error| error.message)
         } else {
             Err("it ran in parallel with another test".to_owned())
         }
