@@ -26,13 +26,14 @@ pub fn workload_file(request: &TestRequest, test: &Test, faults: &[Fault]) -> St
     format!(
         "[workload]\nname    = \"{name}\"\nrepeats = {repeats}\naverage = \"mean\"\n\n[[test]]\nname        = \"{name}\"\n\
          block       = \"{block}\"\npattern     = \"{pattern}\"\nread        = \"{read}%\"\nqueue_depth = {depth}\n\
-         threads     = {threads}\nspan        = \"{span}\"\nduration    = \"{duration}\"\n",
+         threads     = {threads}\nspan        = \"{span}\"\nduration    = \"{duration}\"\n{flush}",
         name = test.name,
         block = test.block,
         read = request.read_percent,
         depth = request.queue_depth,
         threads = request.threads,
         span = test.span,
+        flush = if request.flush { "flush_every = 1\n" } else { "" },
     )
 }
 
@@ -93,6 +94,7 @@ mod tests {
                 threads: 2,
                 span: "512 MiB".to_owned(),
                 duration: "2500 ms".to_owned(),
+                flush: read_percent < 50.0,
             };
             let test = request.read().unwrap();
             let folder = tempfile::tempdir().unwrap();

@@ -226,10 +226,11 @@ mod tests {
         let request = request.assemble(&library).unwrap();
         let system = &request.system;
         let test = Test::random_read("4 KiB").span("1 GiB").volume("1 MiB").build().unwrap();
+        let workload = of_test(&test);
         let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
         let sample = lanemark_sim::run_test(&request.spec, &test, key).unwrap();
         let figures =
-            TestFigures::compute(&request, &test, std::slice::from_ref(&sample), false).unwrap();
+            TestFigures::compute(&request, &workload, 0, vec![sample.clone()], false).unwrap();
         let view = path::view(system, &test, Some(sample.throughput()));
         let used = &sample.path.as_ref().unwrap().hops;
         assert_eq!(figures.hops.len(), used.len());
@@ -257,6 +258,10 @@ mod tests {
             .collect();
         let all = figures.hops.iter().filter_map(|hop| hop.ceiling_megabytes_per_second);
         assert_eq!(bottleneck, [all.fold(f64::INFINITY, f64::min)]);
+    }
+
+    fn of_test(test: &Test) -> Workload {
+        Workload::of_test("own", "own", test.clone())
     }
 
     /// Returns a system with a drive in a SATA port, and a test of random writes.
@@ -310,22 +315,27 @@ mod tests {
         let first: Vec<u64> = vec![100; 300];
         let second: Vec<u64> = [vec![100; 98], vec![700; 2]].concat();
         let samples = [sample(10, &first), sample(10, &second)];
-        let figures = TestFigures::compute(&asked, &test, &samples, false).unwrap();
+        let workload = of_test(&test);
+        let compute = |samples: &[Sample], is_first| {
+            TestFigures::compute(&asked, &workload, 0, samples.to_vec(), is_first)
+        };
+        let figures = compute(&samples, false).unwrap();
         assert_eq!((figures.repeats, figures.requests, figures.failed), (2, 400, 0));
         assert!((figures.simulated_seconds - 0.02).abs() < 1e-12);
         // There are 300 and 100 requests of 4 KiB in 10 ms.
         assert!((figures.megabytes_per_second - 81.92).abs() < 1e-9);
         assert!((figures.iops - 20_000.0).abs() < 1e-6);
         assert!((figures.spread - 0.5).abs() < 1e-9);
-        assert!((figures.latency_mean_us - 103.0).abs() < 1e-9);
+        // The mean of the means of the repeats, 100 and 112 us.
+        assert!((figures.latency_mean_us - 106.0).abs() < 1e-9);
         assert_eq!((figures.is_random, figures.hops.len()), (true, 0));
         assert_eq!(figures.limit, None);
         let percentiles: Vec<f64> = figures.latency_us.iter().map(|figure| figure.0).collect();
         assert!(percentiles.contains(&50.0) && percentiles.contains(&99.0));
         assert!(!percentiles.contains(&99.99));
-        let first = TestFigures::compute(&asked, &test, &samples[..1], true).unwrap();
+        let first = compute(&samples[..1], true).unwrap();
         assert_eq!((first.repeats, first.requests, first.spread), (0, 300, 0.0));
-        assert!(TestFigures::compute(&asked, &test, &[], false).is_err());
+        assert!(compute(&[], false).is_err());
         let converged = lanemark_schema::result::ConvergedTest {
             simulated: 300,
             requests: 900,
@@ -335,9 +345,9 @@ mod tests {
         };
         let [mut one, mut other] = samples;
         (one.converged, other.converged) = (Some(converged), Some(converged));
-        let alone = TestFigures::compute(&asked, &test, std::slice::from_ref(&one), false).unwrap();
+        let alone = compute(std::slice::from_ref(&one), false).unwrap();
         assert_eq!(alone.spread, 0.03);
-        let both = TestFigures::compute(&asked, &test, &[one, other], false).unwrap();
+        let both = compute(&[one, other], false).unwrap();
         assert!((both.spread - 0.5).abs() < 1e-9);
     }
 

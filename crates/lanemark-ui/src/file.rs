@@ -10,7 +10,8 @@ use lanemark_report::palette;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::laboratory::{Laboratory, MachineFile};
+use crate::laboratory::MachineFile;
+use crate::questions::PageStart;
 
 /// The scripts, each after the scripts that it imports.
 const SCRIPTS: [(&str, &str); 7] = [
@@ -51,14 +52,12 @@ pub fn html(module: &[u8], contents: &PageContents) -> String {
         hash(&script),
         hash(&style)
     );
-    // Without `<`, the text cannot end its element.
-    let inside = serde_json::to_string(contents).unwrap_or_default().replace('<', "\\u003c");
+    let inside = inert_json(contents);
     // The list of the library is made here, because the module would need half a second for it.
-    let library = Laboratory::default().answer("library", b"").unwrap_or_default();
-    let library = library.replace('<', "\\u003c");
+    let start = inert_json(&PageStart::new());
     let blocks = format!(
         "<script type=\"application/json\" id=\"inside\">{inside}</script>\n\
-         <script type=\"application/json\" id=\"library\">{library}</script>\n\
+         <script type=\"application/json\" id=\"start\">{start}</script>\n\
          <script type=\"text/plain\" id=\"worker\">\n{}</script>\n\
          <script type=\"text/plain\" id=\"module\">{}</script>\n<script>{script}</script>",
         include_str!("page/worker.js"),
@@ -69,6 +68,11 @@ pub fn html(module: &[u8], contents: &PageContents) -> String {
         .replace("{style}", &format!("<style>{style}</style>"))
         .replace("{version}", env!("CARGO_PKG_VERSION"))
         .replace("{blocks}", &blocks)
+}
+
+/// Returns JSON for an element of the page. Without `<`, the text cannot end the element.
+fn inert_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default().replace('<', "\\u003c")
 }
 
 /// Returns the hash of a script or a style, as a content security policy names it.

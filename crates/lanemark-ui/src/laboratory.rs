@@ -2,7 +2,6 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `library` | the drives, platforms and workloads |
 //! | `machine` | adds the machine on which `lanemark ui` ran, and lists its ports |
 //! | `find` | the systems that a text may mean |
 //! | `system` | values, drawing and command of a system |
@@ -146,7 +145,6 @@ impl Laboratory {
     /// Returns an error if the request is unknown or invalid, or if it cannot be answered.
     pub fn answer(&mut self, request: &str, body: &[u8]) -> Result<String, LabError> {
         match request {
-            "library" => json(&listing::listing(&self.library)),
             "machine" => self.add_machine(&read(body)?),
             "find" => self.find(&read(body)?),
             "system" => self.system(&read(body)?),

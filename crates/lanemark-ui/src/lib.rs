@@ -7,6 +7,7 @@
 //! | `module` | the laboratory as a WebAssembly module |
 //! | [`file`] | the HTML file: scripts, styles, the module, and the documents inside |
 //! | [`machine`] | the machine on which `lanemark ui` ran, as one of the platforms |
+//! | [`questions`] | the presets, and well-known questions as links |
 //! | [`request`], [`listing`], [`figures`], [`command`] | a page's requests, and the content of the answers |
 //! | [`find`] | systems that the text of a search box may mean |
 //! | [`answer`], [`fault_report`] | figures as sentences |
@@ -28,6 +29,7 @@ pub mod listing;
 pub mod machine;
 #[cfg(target_arch = "wasm32")]
 mod module;
+pub mod questions;
 pub mod request;
 pub mod result_file;
 pub mod saved;

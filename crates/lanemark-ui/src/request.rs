@@ -63,6 +63,25 @@ pub struct TestRequest {
     /// Simulated time of each repeat, such as `1 s`; longer if the faults end later.
     #[serde(default = "usual_duration")]
     pub duration: String,
+    /// Whether a flush follows each write.
+    #[serde(default)]
+    pub flush: bool,
+}
+
+impl Default for TestRequest {
+    /// Returns the test of the first page: reads in sequence.
+    fn default() -> Self {
+        Self {
+            block: "1 MiB".to_owned(),
+            pattern: OffsetOrder::Sequential,
+            read_percent: 100.0,
+            queue_depth: 8,
+            threads: 1,
+            span: "1 GiB".to_owned(),
+            duration: usual_duration(),
+            flush: false,
+        }
+    }
 }
 
 fn usual_duration() -> String {
@@ -100,6 +119,11 @@ fn faults_end(faults: &[Fault]) -> Duration {
 }
 
 impl SystemRequest {
+    /// Returns a system as the library describes it.
+    pub fn named(system: &str) -> Self {
+        Self { system: system.to_owned(), set: Vec::new(), faults: Vec::new() }
+    }
+
     /// Assembles the system.
     ///
     /// # Errors
@@ -192,10 +216,11 @@ impl TestRequest {
             requests.pattern = pattern;
             requests.read_share = share;
             requests.queue_depth = self.queue_depth;
+            requests.mix.flush_every = self.flush.then_some(1);
         });
         test.threads = self.threads;
         test.span = quantity("span", &self.span)?;
-        test.name = test.description();
+        test.name = test.description() + if self.flush { ", flushed" } else { "" };
         test.duration = Some(self.duration.parse::<Duration>().map_err(|error| {
             LabError::input(format!("duration = {:.40}: {error}", self.duration))
         })?);
@@ -249,7 +274,7 @@ mod tests {
             queue_depth,
             threads,
             span: "1 GiB".to_owned(),
-            duration: usual_duration(),
+            ..TestRequest::default()
         }
     }
 

@@ -105,7 +105,7 @@ mod tests {
     use lanemark_study::Study;
 
     use super::*;
-    use crate::request::OffsetOrder;
+    use crate::request::{MEMORY, OffsetOrder};
     use crate::simulation::{Simulation, StepReport};
 
     fn test() -> TestRequest {
@@ -116,7 +116,7 @@ mod tests {
             queue_depth: 4,
             threads: 1,
             span: "1 GiB".to_owned(),
-            duration: "1 s".to_owned(),
+            ..TestRequest::default()
         }
     }
 
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(systems.len(), requests.len());
         for ((_, system, workload), request) in systems.iter().zip(&requests) {
             let page = request.assemble(&library).unwrap();
-            assert_eq!(system.spec, page.system.spec, "{}", request.system);
+            assert_eq!(system.with_memory(MEMORY).spec, page.system.spec, "{}", request.system);
             assert_eq!(workload.faults, page.faults);
             assert_eq!((workload.tests.len(), workload.repeats), (1, 5));
         }

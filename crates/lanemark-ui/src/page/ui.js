@@ -11,16 +11,13 @@ const SYSTEMS_MAX = 4;
 const WAIT_MS = 40;
 const STEP_MS = 1000;
 const BLOCKS = ["512 B", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB", "2 MiB", "4 MiB"];
-const SPANS = ["64 MiB", "1 GiB", "8 GiB", "32 GiB"];
+const SPANS = ["64 MiB", "1 GiB", "8 GiB", "32 GiB", "256 GiB"];
+const DURATIONS = ["1 s", "10 s", "60 s", "300 s", "1800 s"];
 const DEPTHS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
-const PRESETS = [
-  ["Database", { block: "8 KiB", pattern: "random", read_percent: 70, queue_depth: 32, threads: 1, span: "8 GiB" }],
-  ["Video", { block: "1 MiB", pattern: "sequential", read_percent: 80, queue_depth: 4, threads: 1, span: "8 GiB" }],
-  ["Boot", { block: "16 KiB", pattern: "random", read_percent: 95, queue_depth: 4, threads: 1, span: "8 GiB" }],
-  ["File server", { block: "16 KiB", pattern: "random", read_percent: 80, queue_depth: 16, threads: 4, span: "32 GiB" }],
-];
+const START = JSON.parse(document.getElementById("start").textContent);
+const PRESETS = START.presets.map(({ name, test }) => [name, test]);
 const FIRST = {
-  test: { block: "1 MiB", pattern: "sequential", read_percent: 100, queue_depth: 8, threads: 1, span: "1 GiB" },
+  test: { block: "1 MiB", pattern: "sequential", read_percent: 100, queue_depth: 8, threads: 1, span: "1 GiB", duration: "1 s", flush: false },
   systems: ["samsung-980-pro-1tb@amd-b550:m2", "samsung-980-pro-1tb@amd-b550:m2-2"].map((system, colour) => ({ system, set: [], faults: [], colour })),
 };
 
@@ -40,6 +37,8 @@ function read() {
   const text = location.hash.slice(1);
   if (!text) return structuredClone(FIRST);
   try {
+    const question = text.startsWith("question=") && START.questions.find(({ id }) => id === text.slice("question=".length));
+    if (question) return { test: { ...question.test }, systems: question.systems.map((system, colour) => ({ system, set: [], faults: [], colour })) };
     const got = JSON.parse(decodeURIComponent(text));
     if (!Array.isArray(got.systems) || !got.systems.length || got.systems.length > SYSTEMS_MAX) throw new Error(`it must name 1 to ${SYSTEMS_MAX} systems`);
     const texts = (values) => (Array.isArray(values) ? values : []).filter((value) => typeof value === "string" || Array.isArray(value));
@@ -67,7 +66,7 @@ function free(taken) {
  */
 function keep(control) {
   const hash = `#${encodeURIComponent(JSON.stringify(state))}`, now = performance.now();
-  if (hash === location.hash) return;
+  if (hash === location.hash || (control === undefined && location.hash.startsWith("#question="))) return;
   const is_same_step = control === undefined || (control === kept.control && now - kept.at < STEP_MS);
   kept = { control, at: now, hash };
   of("broken").textContent = "";
@@ -333,12 +332,15 @@ function test() {
     return field(label, input, shown);
   };
   const shares = Array.from({ length: 21 }, (_, index) => index * 5);
+  const options = (values, own) => (values.includes(own) ? values : [own, ...values]).map((text) => [text, text]);
   const read = (share) => (share === 0 ? "0%, writes only" : `${share}%`);
   of("test").replaceChildren(
     field("Pattern", select([["random", "random"], ["sequential", "sequential"]], asked.pattern, (value) => turn("pattern", value))),
     slider("Block size", BLOCKS, "block"), slider("Queue depth", DEPTHS, "queue_depth"), slider("Reads", shares, "read_percent", read),
     slider("Threads", [1, 2, 4, 8, 16], "threads"),
-    field("Span", select(SPANS.map((span) => [span, span]), asked.span, (value) => turn("span", value))));
+    field("Span", select(options(SPANS, asked.span), asked.span, (value) => turn("span", value))),
+    field("Duration", select(options(DURATIONS, asked.duration), asked.duration, (value) => turn("duration", value))),
+    field("Flush after each write", select([["no", "no"], ["yes", "yes"]], asked.flush ? "yes" : "no", (value) => turn("flush", value === "yes"))));
   presets();
 }
 
@@ -427,7 +429,7 @@ function add() {
 async function begin() {
   const inside = JSON.parse(of("inside").textContent);
   try {
-    library = JSON.parse(of("library").textContent);
+    library = START.library;
     if (inside.machine) await addMachine(inside.machine);
   } catch (error) {
     of("systems").replaceChildren(make("p", { class: "error", role: "alert" }, words(error) || error.message));
@@ -435,6 +437,7 @@ async function begin() {
   }
   const listed = () => { const all = names(); return state.systems.map((one, slot) => ({ system: sent(one), name: all[slot], colour: one.colour })); };
   dropped = results(listed);
+  of("questions").replaceChildren(...START.questions.map(({ id, title }) => make("a", { href: `#question=${id}` }, title)));
   of("study").addEventListener("click", saveStudy);
   of("add").addEventListener("click", add);
   // The page's own changes of the address are not read again.
