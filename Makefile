@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page node test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
+.PHONY: help demo page site test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -190,20 +190,11 @@ docs:            ## the book, target/book/index.html; installs mdbook into targe
 	    cargo install --locked --root target/tools --target-dir target/tools/build mdbook@$(MDBOOK)
 	target/tools/bin/mdbook build docs
 
-# The module is deterministic, so an unchanged module does not change the command. Without the toolchain's target, the
-# tests of the page are skipped, and `lanemark ui` reports that the page is missing.
-WASM      := wasm32-unknown-unknown
-MODULE    := crates/lanemark-ui/module/lanemark.wasm.gz
-WASM_FLAGS := -C link-arg=--max-memory=419430400
 page:            ## the laboratory as one HTML file, target/page/lanemark.html (three minutes at first)
-	@rustup target add $(WASM) 2>/dev/null || rustc --print target-libdir --target $(WASM) | xargs test -d || \
-	    { echo "the target $(WASM) cannot be installed: the page is not built, and its tests are skipped"; exit 0; }; \
-	[ ! -d "$$(rustc --print target-libdir --target $(WASM))" ] || \
-	    { CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$(WASM_FLAGS)" cargo rustc --locked -p lanemark-ui --lib \
-	    --crate-type cdylib --target $(WASM) --profile module && mkdir -p target/page && \
-	    gzip -9nc target/$(WASM)/module/lanemark_ui.wasm >target/page/lanemark.wasm.gz && \
-	    { cmp -s target/page/lanemark.wasm.gz $(MODULE) || cp target/page/lanemark.wasm.gz $(MODULE); } && \
-	    cargo run --quiet --locked -p lanemark-ui --example page $(MODULE) target/page/lanemark.html; }
+	packaging/page.sh
+
+site: page docs build ## the page, the book and the studies as a static site, target/site
+	packaging/site.sh $(LANEMARK)
 
 build:           ## the program in the release profile, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli
@@ -238,7 +229,7 @@ TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mk
     mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux \
     nbdkit:nbdkit psql:postgresql-client nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl python3:python3-venv chromium:chromium \
     zsh:zsh fish:fish fusermount3:fuse3 fuse2fs:fuse2fs mariadbd:mariadb-server \
-    sqlite3:sqlite3 rsync:rsync git:git cc:gcc
+    sqlite3:sqlite3 rsync:rsync git:git cc:gcc node:nodejs
 tools:
 	@missing=""; for tool in $(TOOLS); do \
 	    PATH="$$PATH:/usr/sbin:/sbin" command -v "$${tool%%:*}" >/dev/null || missing="$$missing $${tool##*:}"; \

@@ -72,20 +72,12 @@ pub fn answer(request: &AnswerRequest) -> Option<Answer> {
     Some(Answer { sentence, caution: caution(&systems), ratios: ratios(request) })
 }
 
-/// Returns what went wrong in the systems: lost data first, then failed requests.
+/// Returns what went wrong in the systems, as a report says it.
 fn wrongs(systems: &[(String, &TestFigures)]) -> Vec<String> {
-    let mut wrongs: Vec<(bool, String)> = Vec::new();
-    for (name, figures) in systems {
-        for fault in figures.faults.iter().filter(|fault| fault.is_severe) {
-            let verdict = format!("{name}, {}: {}.", lower(&fault.title), fault.verdict);
-            wrongs.push((!fault.loses_data, verdict));
-        }
-        if figures.faults.is_empty() && figures.failed > 0 {
-            wrongs.push((true, format!("{name}: {} requests failed.", figures.failed)));
-        }
-    }
-    wrongs.sort_by_key(|(is_later, _)| *is_later);
-    wrongs.into_iter().map(|(_, wrong)| upper(&wrong)).collect()
+    let wrong = |(name, figures): &(String, &TestFigures)| {
+        figures.wrong.as_ref().map(|wrong| upper(&format!("{name} {wrong}.")))
+    };
+    systems.iter().filter_map(wrong).collect()
 }
 
 fn ratios(request: &AnswerRequest) -> Vec<Option<RatioText>> {
@@ -359,12 +351,6 @@ fn joined_texts(texts: &[String]) -> String {
 fn upper(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    first + letters.as_str()
-}
-
-fn lower(text: &str) -> String {
-    let mut letters = text.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();
     first + letters.as_str()
 }
 

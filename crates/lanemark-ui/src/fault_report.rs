@@ -14,10 +14,6 @@ pub struct FaultReport {
     pub title: String,
     /// Whether requests failed (including silently), data was lost, or no later request succeeded.
     pub is_severe: bool,
-    /// Whether acknowledged data was lost.
-    pub loses_data: bool,
-    /// What went wrong, lost data first; empty if nothing did.
-    pub verdict: String,
     /// The outcome, as separate sentences.
     pub sentences: Vec<String>,
 }
@@ -38,8 +34,6 @@ pub fn reports(faults: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
             FaultReport {
                 title: title(&text),
                 is_severe: false,
-                loses_data: false,
-                verdict: String::new(),
                 sentences: vec![format!(
                     "Not reached: the test ended after {simulated}. Set an earlier time, or use `lanemark sim --duration`."
                 )],
@@ -93,16 +87,7 @@ fn report_fault(text: &str, uses: &[&FaultImpact]) -> FaultReport {
         ),
     });
     let is_severe = failed > 0 || silent > 0 || lost > Bytes::ZERO || is_dead;
-    let loses_data = lost > Bytes::ZERO;
-    let is_wrong = |sentence: &&String| {
-        !sentence.starts_with("No ")
-            && sentence.contains(if loses_data { "lost" } else { "failed" })
-    };
-    let verdict = match (is_dead, sentences.iter().find(is_wrong)) {
-        (true, _) if !loses_data => "no later request succeeded".to_owned(),
-        (_, wrong) => wrong.map_or("", |wrong| wrong.trim_end_matches('.')).to_owned(),
-    };
-    FaultReport { title: title(text), is_severe, loses_data, verdict, sentences }
+    FaultReport { title: title(text), is_severe, sentences }
 }
 
 /// Returns `Power cut (boot 10ms) at 20 ms` for `power-cut boot=10ms at=20ms`.

@@ -1,7 +1,7 @@
 //! The figures of a test for a page, as plain numbers whose names contain their units.
 
 use lanemark_lab::LabError;
-use lanemark_report::{palette, path_sentence, phases_sentence};
+use lanemark_report::{palette, path_sentence, phases_sentence, wrong_outcome};
 use lanemark_schema::result::{
     AssumedLimit, FILLING_MAX, HopId, PERCENTILES, PathSection, PredictionInterval, Sample,
     TestResult, Warning,
@@ -50,6 +50,9 @@ pub struct TestFigures {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitingHop>,
     pub failed: u64,
+    /// What went wrong, as a phrase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrong: Option<String>,
     pub faults: Vec<FaultReport>,
     pub warnings: Vec<String>,
 }
@@ -177,6 +180,7 @@ impl TestFigures {
             bottleneck: path_sentence(&view),
             limit: limit(system, test, samples),
             warnings: warnings(system, test, samples),
+            wrong: wrong_outcome(&result),
             failed: samples.iter().map(|sample| sample.errors.total()).sum(),
             faults: reports(&assembled.faults, samples),
         })

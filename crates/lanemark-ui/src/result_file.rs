@@ -8,6 +8,7 @@ use lanemark_schema::result::{
     LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
 };
 use lanemark_schema::workload::Test;
+use lanemark_report::power_cut_verdict;
 use lanemark_study::path;
 use serde::Serialize;
 
@@ -28,6 +29,8 @@ const NAME: &str = "the file";
 pub struct FileJson {
     /// The study's title, or the workload's name.
     title: String,
+    /// The verdicts about the data after the power cuts of a trial, which come before any rate.
+    verdicts: Vec<String>,
     /// The tests, grouped by system.
     tests: Vec<TestJson>,
     /// Number of tests that are omitted because the file has too many.
@@ -106,7 +109,11 @@ pub fn read(bytes: Vec<u8>) -> Result<FileJson, LabError> {
     if tests.is_empty() {
         return Err(LabError::input(format!("{NAME} contains no completed test")));
     }
-    Ok(FileJson { title, left_out: all - tests.len(), tests })
+    let verdict = |(label, run): &(Option<String>, RunResult)| {
+        power_cut_verdict(label.as_deref().unwrap_or(&run.workload.name), run)
+    };
+    let verdicts = runs.iter().filter_map(verdict).collect();
+    Ok(FileJson { title, verdicts, left_out: all - tests.len(), tests })
 }
 
 fn test_rows<'r>(
@@ -253,6 +260,24 @@ mod tests {
         let summary = read(serde_json::to_vec(run).unwrap()).unwrap();
         assert_eq!((summary.tests.len(), summary.left_out), (1, 0));
         summary.tests.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn the_verdict_about_lost_data_is_read_from_a_trial() {
+        use lanemark_schema::result::{PowerCut, PowerCutOutcome};
+        let mut run = run(1);
+        let verdicts = |run: &RunResult| read(serde_json::to_vec(run).unwrap()).unwrap().verdicts;
+        assert_eq!(verdicts(&run), Vec::<String>::new());
+        run.power_cuts.push(PowerCut {
+            cut: 1,
+            after_s: 2.0,
+            finished_before: false,
+            lost_writes: true,
+            outcome: PowerCutOutcome::of_check(1, "row 7".to_owned()),
+        });
+        let lost = verdicts(&run);
+        assert_eq!(lost.len(), 1);
+        assert!(lost[0].starts_with("ACKNOWLEDGED DATA WAS LOST in 1 of 1 power cut"), "{lost:?}");
     }
 
     #[test]

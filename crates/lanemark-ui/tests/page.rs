@@ -328,7 +328,7 @@ fn faults_are_reported_as_failures_losses_and_recovery() {
         assert!(text.contains(part), "{part} is not in {text}");
     }
     // The sentence leads with the lost data.
-    browser.wait("/^[^.:]*power cut[^.:]*: [^:]* was lost[.]/.test(document.getElementById('answer').textContent)");
+    browser.wait("/^[^.]* lost [^.]* of acknowledged data/.test(document.getElementById('answer').textContent)");
 }
 
 /// Types a text into the box that `selector` names, and replaces its content.

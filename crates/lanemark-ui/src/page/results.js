@@ -59,6 +59,7 @@ export function results(systems) {
     const rest = reply.left_out ? `, and ${reply.left_out.toLocaleString("en-US")} more, too many for a page` : "";
     const made = make("fieldset", { class: "file" },
       make("legend", {}, `${name}: ${reply.title.replace(/^the file, /, "")}`),
+      ...reply.verdicts.map((text) => make("p", { class: "verdict" }, text)),
       make("div", { class: "checks" }, ...file.tests.map(check)),
       make("div", { class: "row" }, make("span", { class: "soft" }, `${reply.tests.length} test${reply.tests.length > 1 ? "s" : ""}${rest}`), remove));
     box.append(made);
