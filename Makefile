@@ -6,12 +6,12 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench gate check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
+.PHONY: help demo page site test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench gate check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: build      ## measure this machine, run the first study, show both (under two minutes)
+demo: page build    ## measure this machine, run the first study, show both (under two minutes)
 	@mkdir -p $(DEMO)
 	$(LANEMARK) bench $(DEMO) crystaldiskmark-5 --size 128MiB --duration 1s --repeats 3 \
 	    --out $(DEMO)/measured.json
@@ -23,7 +23,7 @@ demo: build      ## measure this machine, run the first study, show both (under 
 
 # The Python environment is downloaded while the first crates compile. Instructions are counted while the Python tests
 # run, because the count does not depend on other programs.
-test: tools      ## all tests, and a short run of each benchmark
+test: tools page ## all tests, and a short run of each benchmark
 	@$(MAKE) --no-print-directory python-env & \
 	    python3 crates/lanemark-testbed/run.py --workspace --all-features --locked && wait
 	cargo test --workspace --all-features --locked --doc
@@ -193,6 +193,12 @@ docs:            ## the book, target/book/index.html; installs mdbook into targe
 	    cargo install --locked --root target/tools --target-dir target/tools/build mdbook@$(MDBOOK)
 	target/tools/bin/mdbook build docs
 
+page:            ## the laboratory as one HTML file, target/page/lanemark.html (three minutes at first)
+	packaging/page.sh
+
+site: page docs build ## the page, the book and the studies as a static site, target/site
+	packaging/site.sh $(LANEMARK)
+
 build:           ## the program in the release profile, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli
 
@@ -210,7 +216,7 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 # Release packages contain MariaDB and MySQL. `MAINTAINER="Name <address>"` signs the Debian package.
 CYCLONEDX := 0.5.7
 VERSION   := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
-dist: wheels     ## the packages of a release, target/dist: archive, Debian package, wheel, SBOM, checksums (ten minutes)
+dist: page wheels ## the packages of a release, target/dist: archive, Debian package, wheel, SBOM, checksums (ten minutes)
 	@[ "$$(target/tools/bin/cargo-cyclonedx cyclonedx --version 2>/dev/null)" = "cargo-cyclonedx-cyclonedx $(CYCLONEDX)" ] || \
 	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-cyclonedx@$(CYCLONEDX)
 	cargo build --release --locked -p lanemark-cli --features mysql
@@ -226,7 +232,7 @@ TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mk
     mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux \
     nbdkit:nbdkit psql:postgresql-client nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl python3:python3-venv chromium:chromium \
     zsh:zsh fish:fish fusermount3:fuse3 fuse2fs:fuse2fs mariadbd:mariadb-server \
-    sqlite3:sqlite3 rsync:rsync git:git cc:gcc
+    sqlite3:sqlite3 rsync:rsync git:git cc:gcc node:nodejs
 tools:
 	@missing=""; for tool in $(TOOLS); do \
 	    PATH="$$PATH:/usr/sbin:/sbin" command -v "$${tool%%:*}" >/dev/null || missing="$$missing $${tool##*:}"; \

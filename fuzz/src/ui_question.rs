@@ -3,7 +3,7 @@
 
 use lanemark_study::Study;
 use lanemark_study::library::Library;
-use lanemark_ui::request::{SystemRequest, TestEnd, TestRequest, test_with_end};
+use lanemark_ui::request::{SystemRequest, TestRequest};
 use lanemark_ui::{result_file, saved};
 
 pub(crate) fn read(question: &[u8]) {
@@ -22,9 +22,9 @@ pub(crate) fn read(question: &[u8]) {
         Study::open(&Library::built_in(), file.path()).unwrap();
     }
     if let Ok(test) = serde_json::from_slice::<TestRequest>(question)
-        && let Ok(test) = test.read()
+        && test.read().is_ok()
     {
-        let _ = test_with_end(&test, TestEnd::Requests(1));
+        test.workload(&[]).unwrap();
     }
     if let Ok(summary) = result_file::read(question.to_vec()) {
         // The page would receive a value that is not finite as `null`.

@@ -1,64 +1,78 @@
-//! `lanemark ui`: serves the laboratory to a browser, until a signal ends it.
-//!
-//! Every user of the machine can read command lines. Therefore the browser receives the address with its token through
-//! a file in the user's runtime folder, which other users cannot read. Without a runtime folder or a desktop, the
-//! command only prints the address.
+//! `lanemark ui`: writes the laboratory's page to the cache folder, and opens it in a browser.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use lanemark_files::private::PrivateFile;
-use lanemark_ui::UiServer;
+use lanemark_lab::reserved::ReservedName;
+use lanemark_lab::{default_folder, input, machine, results};
+use lanemark_ui::file::{PageContents, PageDocument, html};
+use lanemark_ui::laboratory::MachineFile;
+use lanemark_ui::result_file::{FILE_MAX, FILES_MAX};
 
 use crate::args::UiArgs;
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
-use crate::{library, output, stop};
+use crate::output;
+
+/// The name of the page in the cache folder.
+const PAGE: &str = "laboratory.html";
+/// The display name of this machine.
+const LABEL: &str = "This machine";
+#[cfg(has_page)]
+const MODULE: Option<&[u8]> = Some(include_bytes!(env!("LANEMARK_PAGE_MODULE")));
+#[cfg(not(has_page))]
+const MODULE: Option<&[u8]> = None;
 
 pub(crate) fn run(args: &UiArgs) -> Result<CommandOutcome, Failure> {
-    let cancel = stop::on_signal().into();
-    let library = library::open(&args.library)?;
-    let ui = UiServer::new(args.port, library).map_err(|error| {
-        let failure = Failure::input(format!("--port {}: {error}", args.port));
-        failure.hint("remove --port to let the system choose a free port")
-    })?;
-    output::print(ui.address())?;
-    tell!("note: Ctrl-C ends the server");
-    let file = if args.no_open { None } else { open(ui.address()) };
-    let outcome = ui.run(&cancel);
-    drop(file);
-    outcome.map_err(|error| Failure::run(format!("the server failed: {error}")))?;
-    Ok(CommandOutcome::Interrupted)
+    let Some(module) = MODULE else {
+        let failure = Failure::run("this build of lanemark does not contain the page");
+        return Err(failure.hint("build it with `make page` and `make build`"));
+    };
+    if args.results.len() > FILES_MAX {
+        return Err(Failure::input(format!("a page shows up to {FILES_MAX} results")));
+    }
+    let documents =
+        args.results.iter().map(|path| read_document(path)).collect::<Result<Vec<_>, _>>()?;
+    let page = html(module, &PageContents { documents, machine: this_machine() });
+    let path = default_folder::of_cache()?.join(PAGE);
+    // The page contains results and this machine's drives.
+    let file = ReservedName::with_folders(&path)?.for_this_user_only();
+    file.write(page.as_bytes())?;
+    output::print(&path.display().to_string())?;
+    if !args.no_open {
+        open(&path);
+    }
+    Ok(CommandOutcome::Done)
 }
 
-/// Opens `address` in the desktop's browser through a file that redirects to it, and returns the file. If that fails,
-/// the user must open the address.
-fn open(address: &str) -> Option<PrivateFile> {
+/// Reads a result, and checks that the page can show it.
+fn read_document(path: &Path) -> Result<PageDocument, Failure> {
+    let path = results::find_result_file(path)?;
+    let text = input::text(&path, FILE_MAX as u64)?;
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into());
+    lanemark_ui::result_file::read(text.clone().into_bytes()).map_err(|mut error| {
+        error.message = error.message.replace("the file", &path.display().to_string());
+        error
+    })?;
+    Ok(PageDocument { name, text })
+}
+
+/// Returns this machine as a platform file; `None` if it cannot be read, or if no drive is on a link that a port could
+/// represent.
+fn this_machine() -> Option<MachineFile> {
+    let made = machine::platform(Path::new(machine::SYSFS), LABEL).ok()?;
+    Some(MachineFile { text: made.text, left_out: made.left_out })
+}
+
+/// Opens the page in the desktop's browser. Without a desktop, the user must open it.
+fn open(path: &Path) {
     let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if !has("DISPLAY") && !has("WAYLAND_DISPLAY") {
-        return None;
+        return;
     }
-    let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from)?;
-    let file = folder.join(format!("lanemark-ui-{}.html", std::process::id()));
-    write_redirect_page(&file, address).ok()?;
-    let lead = PrivateFile::register(file.clone());
     let mut browser = Command::new("xdg-open");
-    browser.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    browser.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if browser.spawn().is_err() {
-        tell!("note: no browser could be started; open the address in a browser");
+        tell!("note: no browser could be started; open the file in a browser");
     }
-    Some(lead)
-}
-
-/// Writes a file that only this user can read, and that redirects a browser to `address`.
-fn write_redirect_page(file: &Path, address: &str) -> std::io::Result<()> {
-    let mut open = OpenOptions::new();
-    let mut written = open.write(true).create_new(true).mode(0o600).open(file)?;
-    let page = format!(
-        "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0;url={address}\"><a href=\"{address}\">Lanemark</a>\n"
-    );
-    written.write_all(page.as_bytes())
 }

@@ -1,12 +1,17 @@
 //! A page of the laboratory that is saved as a study: `lanemark study` runs the file, together with the file that
-//! `inspect` writes next to it.
+//! `inspect` writes next to it. The command that a page copies prints the figures of the page.
+
+use std::path::Path;
+use std::process::Command;
 
 use lanemark_lab::Lab;
 use lanemark_study::Library;
 use lanemark_testbed::lanemark;
+use lanemark_ui::Laboratory;
+use lanemark_ui::questions::{presets, questions};
 use lanemark_ui::request::{OffsetOrder, SystemRequest, TestRequest};
 use lanemark_ui::{result_file, saved};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[test]
 fn a_page_that_is_saved_is_run_by_study() {
@@ -27,6 +32,7 @@ fn a_page_that_is_saved_is_run_by_study() {
         queue_depth: 2,
         threads: 1,
         span: "1 GiB".to_owned(),
+        ..TestRequest::default()
     };
     let test = request.read().unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -72,4 +78,70 @@ fn a_page_that_is_saved_is_run_by_study() {
     assert!(printed.contains("950 PRO") && !printed.contains("no figures"), "{printed}");
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert!(page.contains("950 PRO") && !page.contains("Compared with"), "{page:.300}");
+}
+
+/// Runs the shell lines that the page copies, and returns the result as JSON.
+fn run_copied(folder: &Path, command: &str) -> Value {
+    let bin = Path::new(env!("CARGO_BIN_EXE_lanemark")).parent().unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let output = Command::new("sh")
+        .args(["-c", &format!("{} --json --no-save", command.trim_end())])
+        .current_dir(folder)
+        .env("PATH", path)
+        .env_remove("LANEMARK_LIBRARY")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{command}\n{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_copied_command_prints_the_figures_of_the_page() {
+    let mut laboratory = Laboratory::default();
+    let mut ask = |request: &str, body: &Value| -> Value {
+        let answer = laboratory.answer(request, body.to_string().as_bytes()).unwrap();
+        serde_json::from_str(&answer).unwrap()
+    };
+    let write = TestRequest { read_percent: 0.0, ..TestRequest::default() };
+    let tests = presets().into_iter().map(|preset| preset.test);
+    let tests: Vec<TestRequest> = tests.chain([TestRequest::default(), write]).collect();
+    let systems = [
+        "samsung-980-pro-1tb@amd-b550:m2",
+        "samsung-850-pro-1tb@workstation-z170:sata",
+        "seagate-barracuda-2tb@workstation-z170:sata",
+    ];
+    let of_presets = systems.iter().flat_map(|system| {
+        tests.iter().map(move |test| (*system, test.clone(), Vec::<&str>::new()))
+    });
+    let of_questions =
+        questions().into_iter().map(|question| (question.systems[0], question.test, Vec::new()));
+    let fault =
+        ("samsung-980-pro-1tb@amd-b550:m2", tests[0].clone(), vec!["power-cut at=2s boot=1s"]);
+    for (system, test, faults) in of_presets.chain(of_questions).chain([fault]) {
+        let system = json!({"system": system, "faults": faults});
+        let body = json!({"system": system, "test": test});
+        let mut report = ask("simulate", &body);
+        let mut figures = Value::Null;
+        while report["stage"] == json!("figures") {
+            figures = report["figures"].take();
+            report = ask("step", &Value::Null);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let command = ask("system", &body)["command"].as_str().unwrap().to_owned();
+        let run = run_copied(folder.path(), &command);
+        let of_command = &run["tests"][0];
+        for (own, other, unit) in [
+            ("iops", "iops", 1.0),
+            ("megabytes_per_second", "throughput_bytes_per_second", 1e6),
+            ("latency_mean_us", "latency_mean_ns", 1e3),
+        ] {
+            let expected = of_command[other]["value"].as_f64().unwrap() / unit;
+            assert_eq!(figures[own].as_f64().unwrap(), expected, "{own}: {command}");
+        }
+        let of_interval = |figures: &Value| {
+            let ends = ["low_ratio", "high_ratio"].map(|end| figures["interval"][end].as_f64());
+            (ends, figures["interval"]["percentiles"].clone())
+        };
+        assert_eq!(of_interval(&figures), of_interval(of_command), "{command}");
+    }
 }

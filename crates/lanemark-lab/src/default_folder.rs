@@ -1,4 +1,4 @@
-//! The folder of results, used if the user does not request a path.
+//! The folders of results and of the page, used if the user does not request a path.
 //!
 //! The default folder is the folder named by `LANEMARK_RESULTS`, or otherwise `lanemark` in the user's state folder
 //! (`XDG_STATE_HOME`, by default `~/.local/state`). Results are saved in the current folder only if the user requests
@@ -18,6 +18,22 @@ pub const VARIABLE: &str = "LANEMARK_RESULTS";
 /// Returns an error if neither the variables nor the user's account name a folder.
 pub fn of_results() -> Result<PathBuf, LabError> {
     choose_folder(|name| std::env::var_os(name), std::env::home_dir)
+}
+
+/// Returns the folder of files that can be made again, which may not exist yet: `lanemark` in the user's cache folder
+/// (`XDG_CACHE_HOME`, by default `~/.cache`).
+///
+/// # Errors
+/// Returns an error if neither the variable nor the user's account names a folder.
+pub fn of_cache() -> Result<PathBuf, LabError> {
+    let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let usual = || std::env::home_dir().map(|home| home.join(".cache"));
+    let folder = named.filter(|folder| folder.is_absolute()).or_else(usual);
+    let folder = folder.filter(|folder| folder.is_absolute()).ok_or_else(|| {
+        LabError::run("there is no folder for the page, because the home folder is unknown")
+            .hint("set XDG_CACHE_HOME")
+    })?;
+    Ok(folder.join("lanemark"))
 }
 
 /// Returns the default folder for these values of the variables and the home folder `home`.

@@ -1,7 +1,9 @@
 //! The laboratory's error type, which contains the message for the user.
 
 use lanemark_formats::{FormatError, FormatErrors};
+#[cfg(feature = "machine")]
 use lanemark_inspect::InspectError;
+#[cfg(feature = "machine")]
 use lanemark_measure::MeasureError;
 use lanemark_study::StudyError;
 
@@ -70,12 +72,14 @@ impl From<FormatErrors> for LabError {
     }
 }
 
+#[cfg(feature = "machine")]
 impl From<InspectError> for LabError {
     fn from(error: InspectError) -> Self {
         Self { cause: ErrorCause::Input, message: error.to_string(), hint: Some(error.hint()) }
     }
 }
 
+#[cfg(feature = "machine")]
 impl From<MeasureError> for LabError {
     fn from(error: MeasureError) -> Self {
         use MeasureError as E;

@@ -7,8 +7,8 @@ use lanemark_formats::{FormatError, RecognisedFormat, ResultFormat, recognise};
 use lanemark_formats::{ImportedResult, SuppliedSettings};
 use lanemark_schema::result::{Provenance, RunResult, Warning};
 
+use crate::encoding::hash;
 use crate::error::LabError;
-use crate::opened::hash;
 
 /// A file of another program, from which runs were read.
 #[derive(Clone, Debug)]

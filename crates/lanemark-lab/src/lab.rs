@@ -6,7 +6,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lanemark_schema::result::{ParameterOverride, Provenance, RunResult, Sample, Warning};
 use lanemark_schema::units::Bytes;
@@ -19,6 +19,7 @@ use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Ledger, Library, Location, Overrides, StudyError, System};
 
 use crate::cancel::CancelFlag;
+use crate::clock::Stopwatch;
 use crate::error::LabError;
 use crate::event::{Event, EventObserver, TestPosition};
 use crate::pool::Pool;
@@ -242,11 +243,11 @@ impl Lab {
                     return;
                 }
                 let work = &works[run];
-                let mut last = None::<Instant>;
+                let mut last = None::<Stopwatch>;
                 let mut watch = |progress: &Progress| {
                     let due = last.is_none_or(|last| last.elapsed() >= TELL_EVERY);
                     if due {
-                        last = Some(Instant::now());
+                        last = Some(Stopwatch::start());
                     }
                     is_wanted() && (!due || tell(RepeatMessage::Advanced(*progress)))
                 };

@@ -14,11 +14,15 @@
 //! | [`interval`] | the uncertainty of a prediction: short runs with values drawn from their ranges |
 //! | [`ratings`] | rated drives compared with their ratings |
 //! | [`pool`] | the threads of all runs |
+//! | [`clock`], [`encoding`] | the time, and texts of any program |
 //! | [`cancel`], [`event`] | cancellation of a run, and its events |
 //! | [`default_folder`] | the folder of results, used if no path is requested |
 //! | [`result_set`] | the results that a user names |
 //! | [`results`], [`reserved`], [`input`], [`json`] | reserved names, and files that are written completely |
 //! | [`error`] | the error type |
+//!
+//! Without the feature `machine`, the crate contains only the modules that need no files and no measurements. The page
+//! uses it in this form, as a module of a browser.
 //!
 //! The functions of this crate do not print, end the program, read its arguments or catch signals. A command, a server
 //! or a binding does that, based on the values that it receives. The result is identical to the byte for any number of
@@ -51,28 +55,38 @@
 
 pub mod bottleneck;
 pub mod cancel;
+pub mod clock;
 pub mod columns;
+#[cfg(feature = "machine")]
 pub mod default_folder;
+pub mod encoding;
 pub mod error;
 pub mod event;
 pub mod foreign;
+#[cfg(feature = "machine")]
 pub mod input;
 pub mod interfaces;
 pub mod interval;
 pub mod json;
 pub mod lab;
 pub mod loss;
+#[cfg(feature = "machine")]
 pub mod machine;
+#[cfg(feature = "machine")]
 pub mod measured;
+#[cfg(feature = "machine")]
 pub mod opened;
 pub mod pool;
 pub mod ranking;
 pub mod ratings;
+#[cfg(feature = "machine")]
 pub mod reserved;
+#[cfg(feature = "machine")]
 pub mod result_set;
 pub mod results;
 pub mod scale;
 pub mod study;
+#[cfg(feature = "machine")]
 pub mod sweep;
 pub mod weight;
 pub mod whatif;
@@ -84,7 +98,9 @@ pub use lab::{Lab, LabRun, assemble, open_library, setting, settings};
 pub use lanemark_sim::RunLength;
 pub use pool::Pool;
 pub use ranking::{RankedSystem, Ranking};
+#[cfg(feature = "machine")]
 pub use result_set::ResultSet;
+#[cfg(feature = "machine")]
 pub use sweep::{ChunkRunner, SweepFile};
 pub use whatif::{WhatIfJob, WhatIfSide};
 

@@ -13,8 +13,8 @@ use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::{Library, workload};
 use rustix::fs::OFlags;
-use sha2::{Digest, Sha256};
 
+use crate::encoding::hash;
 use crate::error::LabError;
 use crate::input;
 
@@ -83,11 +83,6 @@ pub fn is_job_file(path: &Path) -> bool {
     let whole = head.iter().rposition(|byte| *byte == b'\n').map_or(head.len(), |end| end + 1);
     let text = std::str::from_utf8(&head[..whole.min(head.len())]);
     read.is_ok() && text.is_ok_and(fio::is_job_file)
-}
-
-/// Returns the SHA-256 of `bytes`, in hexadecimal.
-pub fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn job_file(

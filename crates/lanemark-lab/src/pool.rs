@@ -3,6 +3,7 @@
 //! A thread takes the next piece after finishing a piece. The calling thread receives messages in their order of
 //! arrival, on which the caller must not depend. The messages of one piece arrive in order.
 
+use std::cell::{Cell, RefCell};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -42,6 +43,10 @@ impl Pool {
         mut seen: impl FnMut(usize, M) -> bool,
     ) {
         let threads = self.threads().min(count);
+        // A single thread needs no other, and a browser's module has no other.
+        if threads <= 1 || cfg!(target_arch = "wasm32") {
+            return run_in_sequence(count, start, work, seen);
+        }
         let next = AtomicUsize::new(0);
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -87,6 +92,28 @@ impl Pool {
         };
         self.run_pieces(count, || (), one, |piece, result| made[piece].replace(result).is_none());
         made.into_iter().flatten().collect()
+    }
+}
+
+/// Runs the pieces in order on the calling thread.
+fn run_in_sequence<S, M>(
+    count: usize,
+    start: impl Fn() -> S,
+    work: impl Fn(&mut S, usize, &dyn Fn(M) -> bool),
+    seen: impl FnMut(usize, M) -> bool,
+) {
+    let mut state = start();
+    let seen = RefCell::new(seen);
+    let is_listening = Cell::new(true);
+    for piece in 0..count {
+        let tell = |message| {
+            is_listening.set(is_listening.get() && seen.borrow_mut()(piece, message));
+            is_listening.get()
+        };
+        work(&mut state, piece, &tell);
+        if !is_listening.get() {
+            return;
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod deviation;
 mod evidence;
+#[cfg(feature = "machine")]
 mod question;
 
 use evidence::Evidence;
@@ -10,6 +11,7 @@ use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_sim::spec::{AttachmentSpec, MediaSpec};
 use lanemark_study::{System, UncertainValue};
+#[cfg(feature = "machine")]
 pub use question::{WhatIfQuestion, complete_name, is_result};
 
 use crate::error::LabError;

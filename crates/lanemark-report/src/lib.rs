@@ -85,8 +85,9 @@ pub use study_table::{study_answer, study_table};
 pub use sweep::{sweep_answer, sweep_html, sweep_text};
 pub use terminal::{figure_rows, paragraph};
 pub use test_detail::{test_detail, test_details};
-pub use trial::{trial_answer, trial_text};
+pub use trial::{power_cut_verdict, trial_answer, trial_text};
 pub use verified::{verified_text, written_text};
+pub use wrong::wrong_outcome;
 pub use whatif::{whatif_evidence, whatif_text};
 
 /// The style of terminal text, which the caller chooses for its terminal.

@@ -115,7 +115,7 @@ impl<'r> TrialResults<'r> {
 /// `None` if the runs are not a trial.
 pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
     let time = time_answer(runs)?;
-    let verdicts = runs.iter().filter_map(|run| verdict(TrialResults::from_run(run)?.name, run));
+    let verdicts = runs.iter().filter_map(|run| power_cut_verdict(TrialResults::from_run(run)?.name, run));
     let mut sentences: Vec<String> = verdicts.collect();
     sentences.push(time);
     Some(sentences.join(" "))
@@ -244,7 +244,7 @@ pub(crate) fn notes(runs: &[&RunResult]) -> Vec<String> {
 }
 
 /// Returns the verdict about the data of the system `name` after its power cuts; `None` without power cuts.
-fn verdict(name: &str, run: &RunResult) -> Option<String> {
+pub fn power_cut_verdict(name: &str, run: &RunResult) -> Option<String> {
     let cuts = &run.power_cuts;
     let count =
         |is_counted: fn(&PowerCut) -> bool| cuts.iter().filter(|cut| is_counted(cut)).count();

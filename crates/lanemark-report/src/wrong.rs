@@ -16,7 +16,7 @@ pub(crate) fn sentences(subject: &str, tests: &[TestResult]) -> Option<String> {
     let mut all: Vec<String> = Vec::new();
     let mut more = 0;
     for test in tests {
-        let Some(what) = outcome(test) else { continue };
+        let Some(what) = wrong_outcome(test) else { continue };
         if all.len() == TESTS_MAX {
             more += 1;
             continue;
@@ -29,8 +29,9 @@ pub(crate) fn sentences(subject: &str, tests: &[TestResult]) -> Option<String> {
     (!all.is_empty()).then(|| all.join(" "))
 }
 
-/// Returns a phrase such as `lost 288 KiB of acknowledged data and failed 92.9% of the requests`.
-fn outcome(test: &TestResult) -> Option<String> {
+/// Returns a phrase such as `lost 288 KiB of acknowledged data and failed 92.9% of the requests`; `None` if nothing went
+/// wrong, and no power was cut.
+pub fn wrong_outcome(test: &TestResult) -> Option<String> {
     let faults = || test.samples.iter().flat_map(|sample| &sample.faults);
     let lost_in =
         |sample: &Sample| sample.faults.iter().fold(Bytes::ZERO, |sum, fault| sum + fault.lost);

@@ -15,6 +15,8 @@ use crate::figures::{HopFigures, TestFigures};
 
 /// Utilisation from which a hop is a limit.
 const BUSY: f64 = 0.9;
+/// The text of a ratio whose interval includes 1.
+const NO_DIFFERENCE: &str = "no difference";
 /// Maximum length of a name.
 const NAME_MAX: usize = 200;
 
@@ -40,6 +42,16 @@ pub struct Answer {
     pub sentence: String,
     /// A caveat: an assumed bottleneck, or faults.
     pub caution: Option<String>,
+    /// The rate of each system divided by the rate of the first system, in the order of the request.
+    pub ratios: Vec<Option<RatioText>>,
+}
+
+/// A ratio of rates as text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RatioText {
+    /// Whether a difference is shown; otherwise the text says so.
+    pub is_shown: bool,
+    pub text: String,
 }
 
 /// Returns the answer, or `None` if no system has figures.
@@ -56,7 +68,28 @@ pub fn answer(request: &AnswerRequest) -> Option<Answer> {
         [(name, figures)] => single_system_sentence(name, figures),
         [first, others @ ..] => comparison_sentence(first, others),
     };
-    Some(Answer { sentence, caution: caution(&systems) })
+    let sentence = wrongs(&systems).into_iter().chain([sentence]).collect::<Vec<_>>().join(" ");
+    Some(Answer { sentence, caution: caution(&systems), ratios: ratios(request) })
+}
+
+/// Returns what went wrong in the systems, as a report says it.
+fn wrongs(systems: &[(String, &TestFigures)]) -> Vec<String> {
+    let wrong = |(name, figures): &(String, &TestFigures)| {
+        figures.wrong.as_ref().map(|wrong| upper(&format!("{name} {wrong}.")))
+    };
+    systems.iter().filter_map(wrong).collect()
+}
+
+fn ratios(request: &AnswerRequest) -> Vec<Option<RatioText>> {
+    let first = request.systems.first().map(|named| &named.figures);
+    let ratio = |(place, named): (usize, &NamedSystem)| {
+        let first = first.filter(|first| place > 0 && rate(first) > 0.0)?;
+        let estimate = estimate(&named.figures, first);
+        let is_shown = !is_level(estimate);
+        let text = if is_shown { times(estimate.ratio()) } else { NO_DIFFERENCE.to_owned() };
+        Some(RatioText { is_shown, text })
+    };
+    request.systems.iter().enumerate().map(ratio).collect()
 }
 
 /// Returns the rate by which systems are compared: requests a second for random offsets, otherwise bytes a second.
@@ -279,9 +312,8 @@ fn caution(systems: &[(String, &TestFigures)]) -> Option<String> {
         1 => format!("That limit is assumed: {value}."),
         _ => format!("The limit of {} is assumed: {value}.", joined(&names)),
     }));
-    let failed: u64 = systems.iter().map(|(_, figures)| figures.failed).sum();
-    if failed > 0 {
-        cautions.push(format!("{failed} requests failed and are not included in any figure."));
+    if systems.iter().any(|(_, figures)| figures.failed > 0) {
+        cautions.push("Failed requests are not included in any rate.".to_owned());
     }
     (!cautions.is_empty()).then(|| cautions.join(" "))
 }

@@ -1,36 +1,50 @@
 //! A page's request as a shell command that runs the same load on the same system.
 
 use lanemark_schema::text::shell_word;
-use lanemark_schema::workload::Test;
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::{Fault, Test};
 
 use crate::machine;
 use crate::request::{OffsetOrder, SystemRequest, TestRequest};
 
 /// The file to which the command writes the test.
-const FILE: &str = "lanemark-test.toml";
+pub const FILE: &str = "lanemark-test.toml";
 
-/// Returns a workload file that contains the test.
-pub fn workload_file(request: &TestRequest, test: &Test) -> String {
+/// Repeats of a test. A test that converges runs once.
+const REPEATS: u32 = 5;
+/// The duration from which a test runs once.
+const LONG: Duration = Duration::from_seconds(10);
+
+/// Returns a workload file that contains the test, which lasts long enough for `faults`.
+pub fn workload_file(request: &TestRequest, test: &Test, faults: &[Fault]) -> String {
     let pattern = match request.pattern {
         OffsetOrder::Sequential => "sequential",
         OffsetOrder::Random => "random",
     };
+    let duration = TestRequest::duration_with(test, faults);
+    let repeats = if duration > LONG { 1 } else { REPEATS };
     format!(
-        "[workload]\nname    = \"{name}\"\nrepeats = 5\naverage = \"mean\"\n\n[[test]]\nname        = \"{name}\"\n\
+        "[workload]\nname    = \"{name}\"\nrepeats = {repeats}\naverage = \"mean\"\n\n[[test]]\nname        = \"{name}\"\n\
          block       = \"{block}\"\npattern     = \"{pattern}\"\nread        = \"{read}%\"\nqueue_depth = {depth}\n\
-         threads     = {threads}\nspan        = \"{span}\"\nduration    = \"1 s\"\n",
+         threads     = {threads}\nspan        = \"{span}\"\nduration    = \"{duration}\"\n{flush}",
         name = test.name,
         block = test.block,
         read = request.read_percent,
         depth = request.queue_depth,
         threads = request.threads,
         span = test.span,
+        flush = if request.flush { "flush_every = 1\n" } else { "" },
     )
 }
 
 /// Returns shell lines that write the test to a file and simulate it.
-pub fn shell(system: &SystemRequest, request: &TestRequest, test: &Test) -> String {
-    let file = workload_file(request, test);
+pub fn shell(
+    system: &SystemRequest,
+    request: &TestRequest,
+    test: &Test,
+    faults: &[Fault],
+) -> String {
+    let file = workload_file(request, test, faults);
     let options = options(system);
     let (before, name) = system_arguments(system);
     format!("{before}cat > {FILE} <<'END'\n{file}END\nlanemark sim {name} ./{FILE}{options}\n")
@@ -62,7 +76,7 @@ fn options(system: &SystemRequest) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_schema::units::Duration;
+    use lanemark_schema::workload::Workload;
     use lanemark_study::{Library, workload};
 
     use super::*;
@@ -79,14 +93,16 @@ mod tests {
                 queue_depth: 3,
                 threads: 2,
                 span: "512 MiB".to_owned(),
+                duration: "2500 ms".to_owned(),
+                flush: read_percent < 50.0,
             };
             let test = request.read().unwrap();
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join(FILE);
-            std::fs::write(&path, workload_file(&request, &test)).unwrap();
+            std::fs::write(&path, workload_file(&request, &test, &[])).unwrap();
             let read = workload::open(&Library::built_in(), path.to_str().unwrap()).unwrap();
-            let ended = Test { duration: Some(Duration::from_seconds(1)), ..test };
-            assert_eq!(read.tests, [ended]);
+            assert_eq!(read.tests, [test]);
+            assert_eq!(read, Workload { id: read.id.clone(), ..request.workload(&[]).unwrap() });
         }
     }
 

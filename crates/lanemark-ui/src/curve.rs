@@ -1,15 +1,12 @@
-//! Throughput and latency of a system as a function of queue depth. The page's test is simulated at each power of two,
-//! one depth per step.
+//! Throughput and latency of a system as a function of queue depth. The first repeat of the page's test is simulated at
+//! each power of two, one depth per step.
 
-use std::time::Instant;
-
-use lanemark_lab::{CancelFlag, LabError};
-use lanemark_schema::workload::Test;
+use lanemark_lab::{Lab, LabError};
+use lanemark_schema::workload::{Test, Workload};
 
 use crate::figures::CurvePoint;
 use crate::request::{AssembledSystem, is_quick};
-use crate::simulation::StepReport;
-use crate::suite::converged_sample;
+use crate::simulation::{StepReport, sample};
 
 const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
@@ -20,16 +17,14 @@ const IN_FLIGHT_MAX: f64 = 64.0 * 1_048_576.0;
 #[derive(Debug)]
 pub struct CurveJob {
     assembled: AssembledSystem,
-    test: Test,
-    cancel: CancelFlag,
-    began: Instant,
+    workload: Workload,
     next: usize,
 }
 
 impl CurveJob {
-    /// Creates the curve of `test` on a system; `cancel` ends it.
-    pub fn new(assembled: AssembledSystem, test: Test, cancel: CancelFlag, began: Instant) -> Self {
-        Self { assembled, test, cancel, began, next: 0 }
+    /// Creates the curve of the test of `workload` on a system.
+    pub fn new(assembled: AssembledSystem, workload: Workload) -> Self {
+        Self { assembled, workload, next: 0 }
     }
 
     /// Simulates the next depth. A depth whose requests or data exceed the limits of a page ends the curve. Returns
@@ -37,19 +32,19 @@ impl CurveJob {
     ///
     /// # Errors
     /// Returns an error if the test does not fit the system, or takes too long.
-    pub fn step(&mut self) -> Result<Option<StepReport>, LabError> {
-        let test = DEPTHS
-            .get(self.next)
-            .map(|depth| self.test.clone().with(|requests| requests.queue_depth = *depth));
-        let Some(test) = test.filter(is_drawn) else {
-            let elapsed_ms = self.began.elapsed().as_secs_f64() * 1e3;
-            return Ok(Some(StepReport::Done { elapsed_ms }));
-        };
-        let Some(sample) = converged_sample(&self.assembled, &test, &self.cancel)? else {
+    pub fn step(&mut self, lab: &Lab) -> Result<Option<StepReport>, LabError> {
+        let test = DEPTHS.get(self.next).map(|depth| {
+            let test = self.workload.tests[0].clone();
+            test.with(|requests| requests.queue_depth = *depth)
+        });
+        let Some(test) = test.filter(is_drawn) else { return Ok(Some(StepReport::Done)) };
+        let workload = Workload { tests: vec![test], ..self.workload.clone() };
+        let Some(sample) = sample(&self.assembled, &workload, 0, 0, lab)? else {
             return Ok(None);
         };
         self.next += 1;
-        Ok(Some(StepReport::Point { point: CurvePoint::from_sample(&test, &sample) }))
+        let point = CurvePoint::from_sample(&workload.tests[0], &sample);
+        Ok(Some(StepReport::Point { point }))
     }
 }
 

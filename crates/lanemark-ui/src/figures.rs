@@ -1,12 +1,12 @@
 //! The figures of a test for a page, as plain numbers whose names contain their units.
 
 use lanemark_lab::LabError;
-use lanemark_report::{palette, path_sentence, phases_sentence};
+use lanemark_report::{palette, path_sentence, phases_sentence, wrong_outcome};
 use lanemark_schema::result::{
-    AssumedLimit, FILLING_MAX, HopId, LatencyHistogram, PERCENTILES, PathSection,
-    PredictionInterval, Sample, Statistic, Warning,
+    AssumedLimit, FILLING_MAX, HopId, PERCENTILES, PathSection, PredictionInterval, Sample,
+    TestResult, Warning,
 };
-use lanemark_schema::workload::{AverageMethod, Test};
+use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::{System, path};
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,9 @@ pub struct TestFigures {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitingHop>,
     pub failed: u64,
+    /// What went wrong, as a phrase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrong: Option<String>,
     pub faults: Vec<FaultReport>,
     pub warnings: Vec<String>,
 }
@@ -118,25 +121,24 @@ fn warnings(system: &System, test: &Test, samples: &[Sample]) -> Vec<String> {
 }
 
 impl TestFigures {
-    /// Computes the figures of `samples`; `is_first` states whether they are a first answer.
+    /// Computes the figures of `samples` of a test of `workload`; `is_first` states whether they are a first answer.
     ///
     /// # Errors
     /// Returns an error if there is no sample.
     pub fn compute(
         assembled: &AssembledSystem,
-        test: &Test,
-        samples: &[Sample],
+        workload: &Workload,
+        index: usize,
+        samples: Vec<Sample>,
         is_first: bool,
     ) -> Result<Self, LabError> {
         let system = &assembled.system;
-        let statistic_over = |value: fn(&Sample) -> f64| {
-            let values: Vec<f64> = samples.iter().map(value).collect();
-            Statistic::from_values(&values, AverageMethod::Mean)
-        };
+        let test = &workload.tests[index];
+        let result = TestResult::new(workload, test, samples);
+        let samples = result.samples.as_slice();
         let last = samples.last().ok_or_else(|| LabError::run("no request completed"))?;
-        let throughput = statistic_over(|sample| sample.throughput().0 as f64);
-        let mut latency = LatencyHistogram::new();
-        samples.iter().for_each(|sample| latency.merge(&sample.latency()));
+        let throughput = &result.throughput_bytes_per_second;
+        let latency = result.latency();
         let view = path::view(system, test, Some(last.throughput()));
         let least = view.hops.iter().filter_map(|hop| Some(hop.ceiling?.0)).min();
         let used = last.path.iter().flat_map(|path| &path.hops);
@@ -166,18 +168,19 @@ impl TestFigures {
             requests: samples.iter().map(Sample::operations).sum(),
             simulated_seconds: samples.iter().map(|sample| sample.elapsed.as_seconds()).sum(),
             megabytes_per_second: throughput.value / 1e6,
-            iops: statistic_over(Sample::iops).value,
+            iops: result.iops.value,
             spread: match last.converged {
                 Some(converged) if samples.len() == 1 => converged.half_width,
                 _ => throughput.spread(),
             },
-            latency_mean_us: latency.mean_ns() / 1e3,
+            latency_mean_us: result.latency_mean_ns.value / 1e3,
             latency_us: supported.collect(),
             interval: None,
             hops: hops.collect(),
             bottleneck: path_sentence(&view),
             limit: limit(system, test, samples),
             warnings: warnings(system, test, samples),
+            wrong: wrong_outcome(&result),
             failed: samples.iter().map(|sample| sample.errors.total()).sum(),
             faults: reports(&assembled.faults, samples),
         })
@@ -227,10 +230,11 @@ mod tests {
         let request = request.assemble(&library).unwrap();
         let system = &request.system;
         let test = Test::random_read("4 KiB").span("1 GiB").volume("1 MiB").build().unwrap();
+        let workload = of_test(&test);
         let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
         let sample = lanemark_sim::run_test(&request.spec, &test, key).unwrap();
         let figures =
-            TestFigures::compute(&request, &test, std::slice::from_ref(&sample), false).unwrap();
+            TestFigures::compute(&request, &workload, 0, vec![sample.clone()], false).unwrap();
         let view = path::view(system, &test, Some(sample.throughput()));
         let used = &sample.path.as_ref().unwrap().hops;
         assert_eq!(figures.hops.len(), used.len());
@@ -258,6 +262,10 @@ mod tests {
             .collect();
         let all = figures.hops.iter().filter_map(|hop| hop.ceiling_megabytes_per_second);
         assert_eq!(bottleneck, [all.fold(f64::INFINITY, f64::min)]);
+    }
+
+    fn of_test(test: &Test) -> Workload {
+        Workload::of_test("own", "own", test.clone())
     }
 
     /// Returns a system with a drive in a SATA port, and a test of random writes.
@@ -311,22 +319,27 @@ mod tests {
         let first: Vec<u64> = vec![100; 300];
         let second: Vec<u64> = [vec![100; 98], vec![700; 2]].concat();
         let samples = [sample(10, &first), sample(10, &second)];
-        let figures = TestFigures::compute(&asked, &test, &samples, false).unwrap();
+        let workload = of_test(&test);
+        let compute = |samples: &[Sample], is_first| {
+            TestFigures::compute(&asked, &workload, 0, samples.to_vec(), is_first)
+        };
+        let figures = compute(&samples, false).unwrap();
         assert_eq!((figures.repeats, figures.requests, figures.failed), (2, 400, 0));
         assert!((figures.simulated_seconds - 0.02).abs() < 1e-12);
         // There are 300 and 100 requests of 4 KiB in 10 ms.
         assert!((figures.megabytes_per_second - 81.92).abs() < 1e-9);
         assert!((figures.iops - 20_000.0).abs() < 1e-6);
         assert!((figures.spread - 0.5).abs() < 1e-9);
-        assert!((figures.latency_mean_us - 103.0).abs() < 1e-9);
+        // The mean of the means of the repeats, 100 and 112 us.
+        assert!((figures.latency_mean_us - 106.0).abs() < 1e-9);
         assert_eq!((figures.is_random, figures.hops.len()), (true, 0));
         assert_eq!(figures.limit, None);
         let percentiles: Vec<f64> = figures.latency_us.iter().map(|figure| figure.0).collect();
         assert!(percentiles.contains(&50.0) && percentiles.contains(&99.0));
         assert!(!percentiles.contains(&99.99));
-        let first = TestFigures::compute(&asked, &test, &samples[..1], true).unwrap();
+        let first = compute(&samples[..1], true).unwrap();
         assert_eq!((first.repeats, first.requests, first.spread), (0, 300, 0.0));
-        assert!(TestFigures::compute(&asked, &test, &[], false).is_err());
+        assert!(compute(&[], false).is_err());
         let converged = lanemark_schema::result::ConvergedTest {
             simulated: 300,
             requests: 900,
@@ -336,9 +349,9 @@ mod tests {
         };
         let [mut one, mut other] = samples;
         (one.converged, other.converged) = (Some(converged), Some(converged));
-        let alone = TestFigures::compute(&asked, &test, std::slice::from_ref(&one), false).unwrap();
+        let alone = compute(std::slice::from_ref(&one), false).unwrap();
         assert_eq!(alone.spread, 0.03);
-        let both = TestFigures::compute(&asked, &test, &[one, other], false).unwrap();
+        let both = compute(&[one, other], false).unwrap();
         assert!((both.spread - 0.5).abs() < 1e-9);
     }
 

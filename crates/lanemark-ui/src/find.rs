@@ -42,12 +42,6 @@ struct FoundSystemJson {
     about: String,
 }
 
-/// Returns whether a text names the running machine, which is read only in that case.
-pub fn names_machine(text: &str) -> bool {
-    let text: String = text.chars().take(1000).collect::<String>().to_lowercase();
-    text.contains("this machine") || text.contains(machine::NAME)
-}
-
 /// Adds the running machine to an index.
 ///
 /// # Errors
@@ -130,11 +124,5 @@ mod tests {
         assert!(none.found.is_empty() && none.advice.unwrap().contains("qqqq zzzz"));
         assert!(ask("kioxia pm6 in a b550").advice.unwrap().starts_with("no port of AMD B550"));
         assert!(ask("\u{0}\u{7}").found.is_empty());
-    }
-
-    #[test]
-    fn the_machine_is_read_only_when_it_is_named() {
-        assert!(names_machine("980 pro in This Machine") && names_machine("a@this-machine:x"));
-        assert!(!names_machine("980 pro in a b550") && !names_machine(&"é".repeat(1 << 20)));
     }
 }

@@ -1,39 +1,39 @@
-//! The laboratory in a browser: a server on loopback, and the single page that it serves.
+//! The laboratory in a browser: one HTML file that contains the simulator as a WebAssembly module, the library and the
+//! studies. It opens from any disk or host, and sends no requests to a network.
 //!
 //! | file | purpose |
 //! |---|---|
-//! | [`serve`] | listens on loopback, limits connections and their headers |
-//! | [`guard`] | accepts requests with the token, from the server's own page |
-//! | [`visitor`] | permits few connections without the token, each for a short time |
-//! | [`routes`] | answers: the page, the library, systems, simulations |
-//! | [`machine`] | this machine as one of the platforms |
+//! | [`laboratory`] | answers the page's requests: the library, systems, simulations |
+//! | `module` | the laboratory as a WebAssembly module |
+//! | [`file`] | the HTML file: scripts, styles, the module, and the documents inside |
+//! | [`machine`] | the machine on which `lanemark ui` ran, as one of the platforms |
+//! | [`questions`] | the presets, and well-known questions as links |
 //! | [`request`], [`listing`], [`figures`], [`command`] | a page's requests, and the content of the answers |
 //! | [`find`] | systems that the text of a search box may mean |
 //! | [`answer`], [`fault_report`] | figures as sentences |
 //! | [`result_file`], [`saved`] | a result that was dropped on a page; a page as a study file |
-//! | [`simulation`], [`suite`], [`curve`], [`stream`], [`jobs`] | simulations in steps, ended when no client waits |
+//! | [`simulation`], [`workload_run`], [`curve`] | simulations in steps |
 //!
-//! The server computes all values; the page draws them and stores its state in its address. The server does not write
-//! to disk and does not accept file names from a page.
+//! The module computes all values; the page draws them and stores its state in its address. The crate also compiles
+//! for the machine, so that tests compare the answers of the module with those of native code.
 
 pub mod answer;
 pub mod command;
 pub mod curve;
 pub mod fault_report;
 pub mod figures;
+pub mod file;
 pub mod find;
-pub mod guard;
-pub mod jobs;
+pub mod laboratory;
 pub mod listing;
 pub mod machine;
+#[cfg(target_arch = "wasm32")]
+mod module;
+pub mod questions;
 pub mod request;
 pub mod result_file;
-pub mod routes;
 pub mod saved;
-pub mod serve;
 pub mod simulation;
-pub mod stream;
-pub mod suite;
-pub mod visitor;
+pub mod workload_run;
 
-pub use serve::UiServer;
+pub use laboratory::Laboratory;

@@ -9,7 +9,7 @@ use lanemark_study::platform::Platform;
 use lanemark_study::{Ledger, Library, Origin, Overrides, System, ValueRecord, catalogue};
 use serde::Serialize;
 
-use crate::{machine, suite};
+use crate::{machine, workload_run};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Listing {
@@ -104,7 +104,7 @@ pub fn listing(library: &Library) -> Listing {
     let mut workloads = Vec::new();
     for id in library.names(LibraryKind::Workload) {
         // Workloads that are too long for a page can be run only on the command line.
-        if let Ok(workload) = suite::open(library, &id) {
+        if let Ok(workload) = workload_run::open(library, &id) {
             let tests = workload.tests.iter().map(|test| test.name.clone()).collect();
             workloads.push(ListedWorkload { id, name: workload.name, tests });
         }
@@ -158,11 +158,19 @@ fn platform_listed(id: String, platform: Platform) -> ListedPlatform {
     ListedPlatform { id, ports: ports.collect(), name: platform.name }
 }
 
-/// Returns the values of a system that a page can set, without repeats.
+/// Returns the values of a system that a page can set, without repeats: first the values of the path's links, then the
+/// other assumed values, then the rest.
 pub fn values(system: &System) -> Vec<ListedValue> {
     let mut seen = std::collections::BTreeSet::new();
     let records = system.values.iter().filter(|record| seen.insert(record.parameter.as_str()));
-    records.map(|record| value_listed(system, record)).collect()
+    let mut values: Vec<_> = records.map(|record| value_listed(system, record)).collect();
+    values.sort_by_key(|value| {
+        let is_of_link = ["platform.link.", "platform.port.", "drive.port."]
+            .iter()
+            .any(|prefix| value.parameter.starts_with(prefix));
+        (!is_of_link, value.origin != "assumed")
+    });
+    values
 }
 
 fn value_listed(system: &System, record: &ValueRecord) -> ListedValue {
@@ -236,6 +244,9 @@ mod tests {
         assert!(find("platform.link.dmi.pcie.lanes").is_some_and(|value| value.choices.len() == 5));
         let assumed = find("platform.cpu.request_submit").unwrap();
         assert!(assumed.origin == "assumed" && assumed.range.is_some_and(|[low, high]| low < high));
+        let place = |parameter: &str| values.iter().position(|value| value.parameter == parameter);
+        assert!(place("platform.port.m2.pcie.lanes") < place("platform.cpu.request_submit"));
+        assert!(place("platform.cpu.request_submit") < place("drive.flash.read"));
     }
 
     #[test]

@@ -4,14 +4,16 @@
 //! few seconds; the command line has wider limits. A page can name only entries of the library: the server does not
 //! open paths for a page.
 
-use lanemark_lab::{Lab, LabError, assemble, setting};
+use lanemark_lab::{LabError, assemble, setting};
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
-use lanemark_schema::workload::{CheckedTest, Fault, Pattern, Test, TestError};
+use lanemark_schema::workload::{Fault, Pattern, Test, TestError, Workload};
 use lanemark_sim::spec::CheckedSystem;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, Location, System};
 use serde::{Deserialize, Serialize};
+
+use crate::command;
 
 /// Maximum number of drives in a system.
 const DRIVES_MAX: usize = 16;
@@ -26,6 +28,8 @@ const OUTSTANDING_MAX: u64 = 4096;
 const IN_FLIGHT_MAX: Bytes = Bytes::mebi(1024);
 /// Maximum simulated time of a test that is extended to include its faults.
 const FAULTS_END_MAX: Duration = Duration::from_seconds(10);
+/// Maximum memory of a simulation. A page simulates up to four systems at a time, in less than 500 MB.
+pub const MEMORY: Bytes = Bytes(100_000_000);
 /// Maximum number of systems on a page.
 pub const SLOTS: u8 = 4;
 
@@ -56,6 +60,32 @@ pub struct TestRequest {
     pub threads: u32,
     /// Size of the used part of the target, such as `1 GiB`.
     pub span: String,
+    /// Simulated time of each repeat, such as `1 s`; longer if the faults end later.
+    #[serde(default = "usual_duration")]
+    pub duration: String,
+    /// Whether a flush follows each write.
+    #[serde(default)]
+    pub flush: bool,
+}
+
+impl Default for TestRequest {
+    /// Returns the test of the first page: reads in sequence.
+    fn default() -> Self {
+        Self {
+            block: "1 MiB".to_owned(),
+            pattern: OffsetOrder::Sequential,
+            read_percent: 100.0,
+            queue_depth: 8,
+            threads: 1,
+            span: "1 GiB".to_owned(),
+            duration: usual_duration(),
+            flush: false,
+        }
+    }
+}
+
+fn usual_duration() -> String {
+    "1 s".to_owned()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,20 +107,23 @@ pub struct AssembledSystem {
     pub faults: Vec<Fault>,
 }
 
-impl AssembledSystem {
-    /// Returns twice the time at which the last fault ends, up to a limit.
-    pub fn faults_end(&self) -> Duration {
-        let end = |fault: &Fault| {
-            let length = fault.length.unwrap_or_default().picoseconds();
-            let at = fault.at.since(Instant::ZERO).picoseconds();
-            at.saturating_add(length).saturating_mul(2)
-        };
-        let end = self.faults.iter().map(end).max().unwrap_or_default();
-        Duration::from_picoseconds(end).min(FAULTS_END_MAX)
-    }
+/// Returns twice the time at which the last of `faults` ends, up to a limit.
+fn faults_end(faults: &[Fault]) -> Duration {
+    let end = |fault: &Fault| {
+        let length = fault.length.unwrap_or_default().picoseconds();
+        let at = fault.at.since(Instant::ZERO).picoseconds();
+        at.saturating_add(length).saturating_mul(2)
+    };
+    let end = faults.iter().map(end).max().unwrap_or_default();
+    Duration::from_picoseconds(end).min(FAULTS_END_MAX)
 }
 
 impl SystemRequest {
+    /// Returns a system as the library describes it.
+    pub fn named(system: &str) -> Self {
+        Self { system: system.to_owned(), set: Vec::new(), faults: Vec::new() }
+    }
+
     /// Assembles the system.
     ///
     /// # Errors
@@ -131,8 +164,8 @@ impl SystemRequest {
         };
         let faults = self.faults.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let spec = system.with_faults(&faults, &Location::file("fault"))?;
-        // As many steps of simulations as there are cores run at the same time.
-        let spec = spec.with_memory(Lab::default().memory_of_each(usize::MAX));
+        let spec = spec.with_memory(MEMORY);
+        let system = system.with_memory(MEMORY);
         Ok(AssembledSystem { system, spec, settings, faults })
     }
 }
@@ -183,11 +216,14 @@ impl TestRequest {
             requests.pattern = pattern;
             requests.read_share = share;
             requests.queue_depth = self.queue_depth;
+            requests.mix.flush_every = self.flush.then_some(1);
         });
         test.threads = self.threads;
         test.span = quantity("span", &self.span)?;
-        test.name = test.description();
-        test.duration = Some(Duration::from_seconds(1));
+        test.name = test.description() + if self.flush { ", flushed" } else { "" };
+        test.duration = Some(self.duration.parse::<Duration>().map_err(|error| {
+            LabError::input(format!("duration = {:.40}: {error}", self.duration))
+        })?);
         test.check().map_err(|TestError { field, value, bound }| {
             LabError::input(format!("{field} = {value}: {bound}"))
         })?;
@@ -205,41 +241,25 @@ impl TestRequest {
             ))
             .hint("use fewer outstanding requests, smaller blocks, or `lanemark sim`"));
         }
-        test.duration = None;
         Ok(test)
     }
-}
 
-/// Sets the end of a test, which is a number of requests or a time, and checks the test.
-///
-/// # Errors
-/// Returns an error if the test is out of bounds with that end.
-pub fn test_with_end(test: &Test, end: TestEnd) -> Result<CheckedTest, LabError> {
-    let mut test = test.clone();
-    (test.volume, test.duration, test.rounds) = (None, None, None);
-    match end {
-        TestEnd::Requests(count) => {
-            let bytes = (count as f64 * test.block_mean()).max(1.0);
-            (test.ramp, test.volume) = (Duration::ZERO, Some(Bytes(bytes as u64)));
-        }
-        TestEnd::Time(time) => {
-            test.ramp = Duration::from_picoseconds(time.picoseconds() / 4);
-            test.duration = Some(time);
-        }
-        TestEnd::Whole(time) => (test.ramp, test.duration) = (Duration::ZERO, Some(time)),
+    /// Returns the workload that contains this test, with `faults`: the file that the page offers to copy, as
+    /// `lanemark sim` reads it. This is the only definition of the length of a page's test.
+    ///
+    /// # Errors
+    /// Returns the error of [`Self::read`].
+    pub fn workload(&self, faults: &[Fault]) -> Result<Workload, LabError> {
+        let text = command::workload_file(self, &self.read()?, faults);
+        let mut workload = lanemark_study::workload::parse(command::FILE, &text)?;
+        workload.faults = faults.to_vec();
+        Ok(workload)
     }
-    let name = test.name.clone();
-    test.checked().map_err(|error| LabError::input(format!("test `{name}`: {error}")))
-}
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum TestEnd {
-    /// The test ends after this number of requests.
-    Requests(u64),
-    /// The test runs for this time, after an uncounted quarter of it.
-    Time(Duration),
-    /// The test ends after this time, and all of it is counted.
-    Whole(Duration),
+    /// Returns the duration of the test: the requested duration, or longer for `faults`, so that the test contains them.
+    pub fn duration_with(test: &Test, faults: &[Fault]) -> Duration {
+        test.duration.unwrap_or_default().max(faults_end(faults))
+    }
 }
 
 #[cfg(test)]
@@ -254,6 +274,7 @@ mod tests {
             queue_depth,
             threads,
             span: "1 GiB".to_owned(),
+            ..TestRequest::default()
         }
     }
 
@@ -265,7 +286,8 @@ mod tests {
             (test.read_share().unwrap(), test.span),
             (Ratio::new(0.25).unwrap(), Bytes::mebi(1024))
         );
-        assert_eq!((test.pattern(), test.duration), (Some(&Pattern::Uniform), None));
+        let second = Duration::from_seconds(1);
+        assert_eq!((test.pattern(), test.duration), (Some(&Pattern::Uniform), Some(second)));
         let ordered =
             TestRequest { pattern: OffsetOrder::Sequential, ..example("8 KiB", 1, 1, 100.0) };
         assert_eq!(ordered.read().unwrap().pattern(), Some(&Pattern::Sequential));
@@ -286,26 +308,12 @@ mod tests {
     }
 
     #[test]
-    fn a_test_ends_by_its_requests_or_its_time() {
-        let test = example("8 KiB", 16, 3, 25.0).read().unwrap();
-        let ended = |end| test_with_end(&test, end).unwrap().into_test();
-        let by = ended(TestEnd::Requests(100));
-        assert_eq!((by.volume, by.duration), (Some(Bytes(100 * 8_192)), None));
-        let second = Duration::from_seconds(1);
-        let by = ended(TestEnd::Time(second));
-        assert_eq!((by.volume, by.duration), (None, Some(second)));
-        assert_eq!(by.ramp, Duration::from_microseconds(250_000));
-        let by = ended(TestEnd::Whole(second));
-        assert_eq!((by.volume, by.duration, by.ramp), (None, Some(second), Duration::ZERO));
-    }
-
-    #[test]
     fn the_time_of_faults_is_twice_their_end_up_to_a_bound() {
         let end = |faults: &[&str]| {
             let name = "samsung-850-pro-1tb@workstation-z170:sata".to_owned();
             let faults = faults.iter().map(|&fault| fault.to_owned()).collect();
             let request = SystemRequest { system: name, set: Vec::new(), faults };
-            request.assemble(&Library::built_in()).unwrap().faults_end()
+            faults_end(&request.assemble(&Library::built_in()).unwrap().faults)
         };
         let milliseconds = |ms: u64| Duration::from_microseconds(1_000 * ms);
         assert_eq!(end(&[]), Duration::ZERO);

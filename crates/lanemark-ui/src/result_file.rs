@@ -1,24 +1,27 @@
 //! A result file that was dropped on a page: its tests and their figures, shown next to the systems.
 //!
-//! The file is read, checked and reported like a file that the command reads; the server does not store it.
+//! The file is read, checked and reported like a file that the command reads; the page does not store it.
 
 use lanemark_lab::results::{self, SavedResult};
-use lanemark_lab::{LabError, input, weight};
+use lanemark_lab::{LabError, encoding, weight};
 use lanemark_schema::result::{
     LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
 };
 use lanemark_schema::workload::Test;
+use lanemark_report::power_cut_verdict;
 use lanemark_study::path;
 use serde::Serialize;
 
-use crate::suite;
+use crate::workload_run;
 
 /// Maximum size of a file in bytes. A run of eight tests takes a few hundred kilobytes.
 pub const FILE_MAX: usize = 16 << 20;
+/// Maximum number of files on a page.
+pub const FILES_MAX: usize = 8;
 /// Maximum number of tests in a file that are reported.
 const TESTS_MAX: usize = 256;
 /// Maximum number of histograms in a file on a page. Eight tests with five repeats that read and write have 80.
-const HISTOGRAMS_MAX: usize = 1024;
+const HISTOGRAMS_MAX: usize = 768;
 /// The name of the file in errors. A page replaces it with the real name.
 const NAME: &str = "the file";
 
@@ -26,6 +29,8 @@ const NAME: &str = "the file";
 pub struct FileJson {
     /// The study's title, or the workload's name.
     title: String,
+    /// The verdicts about the data after the power cuts of a trial, which come before any rate.
+    verdicts: Vec<String>,
     /// The tests, grouped by system.
     tests: Vec<TestJson>,
     /// Number of tests that are omitted because the file has too many.
@@ -82,7 +87,7 @@ pub struct IntervalJson {
 /// # Errors
 /// Returns an error if the bytes are not text, or not a result that this program can read.
 pub fn read(bytes: Vec<u8>) -> Result<FileJson, LabError> {
-    let text = input::decoded(bytes).map_err(|message| {
+    let text = encoding::decoded(bytes).map_err(|message| {
         LabError::input(format!("{NAME}: {message}")).hint(
             "drop a result from Lanemark, fio, CrystalDiskMark, KDiskMark, diskspd or Iometer",
         )
@@ -104,7 +109,11 @@ pub fn read(bytes: Vec<u8>) -> Result<FileJson, LabError> {
     if tests.is_empty() {
         return Err(LabError::input(format!("{NAME} contains no completed test")));
     }
-    Ok(FileJson { title, left_out: all - tests.len(), tests })
+    let verdict = |(label, run): &(Option<String>, RunResult)| {
+        power_cut_verdict(label.as_deref().unwrap_or(&run.workload.name), run)
+    };
+    let verdicts = runs.iter().filter_map(verdict).collect();
+    Ok(FileJson { title, verdicts, left_out: all - tests.len(), tests })
 }
 
 fn test_rows<'r>(
@@ -128,7 +137,7 @@ fn test_rows<'r>(
     };
     let simulable = |test: &TestResult| {
         if run.workload.runs_alone(&test.test) {
-            suite::can_simulate(&test.test).map_err(|error| error.message)
+            workload_run::can_simulate(&test.test).map_err(|error| error.message)
         } else {
             Err("it ran in parallel with another test".to_owned())
         }
@@ -251,6 +260,24 @@ mod tests {
         let summary = read(serde_json::to_vec(run).unwrap()).unwrap();
         assert_eq!((summary.tests.len(), summary.left_out), (1, 0));
         summary.tests.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn the_verdict_about_lost_data_is_read_from_a_trial() {
+        use lanemark_schema::result::{PowerCut, PowerCutOutcome};
+        let mut run = run(1);
+        let verdicts = |run: &RunResult| read(serde_json::to_vec(run).unwrap()).unwrap().verdicts;
+        assert_eq!(verdicts(&run), Vec::<String>::new());
+        run.power_cuts.push(PowerCut {
+            cut: 1,
+            after_s: 2.0,
+            finished_before: false,
+            lost_writes: true,
+            outcome: PowerCutOutcome::of_check(1, "row 7".to_owned()),
+        });
+        let lost = verdicts(&run);
+        assert_eq!(lost.len(), 1);
+        assert!(lost[0].starts_with("ACKNOWLEDGED DATA WAS LOST in 1 of 1 power cut"), "{lost:?}");
     }
 
     #[test]

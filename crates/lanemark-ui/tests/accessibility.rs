@@ -5,9 +5,10 @@
 
 mod client;
 
-use client::Client;
 use client::axe::{axe, violations};
 use client::browser::Browser;
+use lanemark_ui::file::PageContents;
+use lanemark_ui::laboratory::MachineFile;
 use serde_json::{Value, json};
 
 const SCREENS: [(u32, &str); 4] = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")];
@@ -49,15 +50,18 @@ fn nothing_in_the_laboratory_keeps_anybody_out() {
     let Some(axe) = axe() else { return };
     let machine = tempfile::tempdir().unwrap();
     client::laptop::laptop(machine.path());
-    let client = Client::on_machine(machine.path());
+    let made = lanemark_lab::machine::platform(machine.path(), "This machine").unwrap();
+    let file = MachineFile { text: made.text, left_out: made.left_out };
+    let contents = PageContents { documents: Vec::new(), machine: Some(file) };
     let folder = tempfile::tempdir().unwrap();
+    let Some(address) = client::page(folder.path(), &contents) else { return };
     let Some(mut browser) = Browser::start(&folder.path().join("browser")) else { return };
     // There are three systems: one uses this machine, and one is invalid.
     let own = |name: &str| json!({"system": name, "set": [], "faults": []});
     let systems = [client::SYSTEM, "samsung-950-pro-512gb@this-machine:nvme0n1", "x@y:z"].map(own);
     let state = json!({"test": *client::TEST, "systems": systems}).to_string();
     let escaped: String = state.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    let url = format!("{}#{escaped}", client.address());
+    let url = format!("{address}#{escaped}");
     browser.ask("Page.navigate", json!({"url": url}));
     browser.wait("document.querySelectorAll('article').length === 3");
     browser.wait("[...document.querySelectorAll('.result')].slice(0, 2).every((one) => one.textContent.includes('80% in'))");
@@ -90,11 +94,14 @@ fn nothing_in_the_laboratory_keeps_anybody_out() {
     browser.wait("!document.querySelector('#parts pre').hidden");
     judge(&mut browser, &axe, "ui-open");
 
-    // The page shows the list of a search box, and the message that the server has stopped.
+    // The page shows the list of a search box, and a broken address.
     browser.value("document.querySelector('.pick input').focus()");
     browser.value("document.querySelector('.pick input').select()");
     browser.ask("Input.insertText", json!({"text": "980 pro b550"}));
     browser.wait("document.querySelector('[role=listbox]').children.length > 1");
+    browser.value(
+        "document.getElementById('broken').textContent = 'The address of this page is broken.'",
+    );
     judge(&mut browser, &axe, "ui-search");
 }
 

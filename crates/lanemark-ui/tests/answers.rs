@@ -5,29 +5,29 @@ mod client;
 
 use std::time::{Duration, Instant};
 
-use client::{Client, SYSTEM, TEST, body_of};
+use client::{SYSTEM, TEST, ask, steps};
+use lanemark_ui::Laboratory;
 use serde_json::{Value, json};
 
-fn answer(client: &Client, path: &str, body: &Value) -> Value {
-    let (status, text) = client.post(path, body);
-    assert_eq!(status, 200, "{text:.400}");
-    serde_json::from_str(body_of(&text)).unwrap()
+/// Returns the message of the error of a request.
+#[track_caller]
+fn error(laboratory: &mut Laboratory, request: &str, body: &Value) -> String {
+    ask(laboratory, request, body).unwrap_err().message
 }
 
 #[test]
 fn a_search_box_finds_systems_and_bad_texts_find_nothing() {
-    let client = Client::start();
-    let find = |text: &str| answer(&client, "/api/find", &json!({"text": text, "present": SYSTEM}));
+    let mut laboratory = Laboratory::default();
+    let mut find = |text: &str| {
+        ask(&mut laboratory, "find", &json!({"text": text, "present": SYSTEM})).unwrap()
+    };
     let found = find("980 pro in the second slot of a B550");
     assert_eq!(found["found"][0]["system"], json!("samsung-980-pro-1tb@amd-b550:m2-2"));
     assert_eq!(found["advice"], Value::Null);
-    // Each found system can be simulated.
-    for one in found["found"].as_array().unwrap() {
-        let body = json!({"system": {"system": one["system"]}, "test": *TEST});
-        assert_eq!(client.post("/api/system", &body).0, 200, "{one}");
-    }
     let began = Instant::now();
-    for text in ["\u{0}\u{1b}[31m", "\u{202e}\u{7f}", "//////", "zzzz qqqq"] {
+    for text in
+        ["\u{0}\u{1b}[31m", "\u{202e}\u{7f}", "//////", "zzzz qqqq", "/etc/passwd@/dev/zero:x"]
+    {
         let found = find(text);
         assert_eq!(found["found"], json!([]), "{text:?}");
         assert!(found["advice"].is_string(), "{text:?}: {found}");
@@ -36,44 +36,41 @@ fn a_search_box_finds_systems_and_bad_texts_find_nothing() {
     assert!(find(&"980 pro ".repeat(7_000))["found"].as_array().unwrap().len() <= 8);
     assert!(!find("")["found"].as_array().unwrap().is_empty());
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-    // A text that is too long for a request is rejected, and so is a request with a different form.
-    assert_eq!(client.post("/api/find", &json!({"text": "x".repeat(70_000)})).0, 413);
-    assert_eq!(client.post("/api/find", &json!({"text": 5})).0, 400);
-    assert_eq!(client.post("/api/find", &json!({"text": "", "more": 1})).0, 400);
-    assert_eq!(client.post_text("/api/find", "{\"text\": \"\u{0}\"").0, 400);
-    // The server does not use texts as file names.
-    assert_eq!(find("/etc/passwd@/dev/zero:x")["found"], json!([]));
-}
-
-#[test]
-fn a_search_box_reads_the_machine_that_it_names() {
-    let folder = tempfile::tempdir().unwrap();
-    client::laptop::laptop(folder.path());
-    let client = Client::on_machine(folder.path());
-    let body = json!({"text": "950 pro in this machine", "present": SYSTEM});
-    let found = answer(&client, "/api/find", &body);
-    assert_eq!(found["found"][0]["system"], json!("samsung-950-pro-512gb@this-machine:nvme0n1"));
-    let client = Client::on_machine(std::path::Path::new("/nowhere"));
-    let (status, text) = client.post("/api/find", &body);
-    assert!(status == 422 && text.contains("/nowhere"), "{text}");
+    // Each found system can be simulated.
+    for one in found["found"].as_array().unwrap() {
+        let body = json!({"system": {"system": one["system"]}, "test": *TEST});
+        ask(&mut laboratory, "system", &body).unwrap();
+    }
+    // A request that is too long, or that has a different form, is rejected.
+    let long = json!({"text": "x".repeat(70_000)});
+    assert!(error(&mut laboratory, "find", &long).contains("longer than"));
+    for body in [json!({"text": 5}), json!({"text": "", "more": 1}), Value::Null] {
+        assert!(error(&mut laboratory, "find", &body).starts_with("the request: "), "{body}");
+    }
+    assert!(error(&mut laboratory, "fnd", &json!({})).contains("there is no request `fnd`"));
+    assert!(error(&mut laboratory, "step", &json!({})).contains("no simulation has begun"));
 }
 
 #[test]
 fn the_sentence_names_the_faster_system_and_the_others_limit() {
-    let client = Client::start();
-    let figures = |system: &str| {
+    let mut laboratory = Laboratory::default();
+    let mut named = |name: &str, system: &str| {
         let test = json!({"block": "1 MiB", "pattern": "sequential", "read_percent": 100.0,
             "queue_depth": 8, "threads": 1, "span": "1 GiB"});
-        let body = json!({"page": "p", "slot": 0, "system": {"system": system}, "test": test});
-        let lines = client.lines("/api/simulate", &body);
-        let last = lines.iter().rfind(|line| line["stage"] == json!("figures")).unwrap();
-        last["figures"].clone()
+        let body = json!({"system": {"system": system}, "test": test});
+        let reports = steps(&mut laboratory, "simulate", &body).unwrap();
+        let stages: Vec<&Value> = reports.iter().map(|one| &one["figures"]["repeats"]).collect();
+        assert_eq!(
+            stages,
+            [&json!(0), &json!(1), &json!(1)],
+            "a first answer, a repeat, an interval"
+        );
+        json!({"name": name, "figures": reports[2]["figures"]})
     };
-    let named = |name: &str, system: &str| json!({"name": name, "figures": figures(system)});
-    let fast = "samsung-980-pro-1tb@amd-b550:m2";
-    let slow = "samsung-980-pro-1tb@amd-b550:m2-2";
-    let systems = json!([named("Port m2-2", slow), named("Port m2", fast)]);
-    let reply = answer(&client, "/api/answer", &json!({"systems": systems}));
+    let slow = named("Port m2-2", "samsung-980-pro-1tb@amd-b550:m2-2");
+    let fast = named("Port m2", "samsung-980-pro-1tb@amd-b550:m2");
+    let systems = json!([slow, fast]);
+    let reply = ask(&mut laboratory, "answer", &json!({"systems": systems})).unwrap();
     let sentence = reply["sentence"].as_str().unwrap();
     assert!(
         sentence.starts_with("Port m2 is ") && sentence.contains(" as fast as Port m2-2 ("),
@@ -83,28 +80,31 @@ fn the_sentence_names_the_faster_system_and_the_others_limit() {
         sentence.contains("The difference is lost in Port m2-2 at ") && sentence.contains("busy"),
         "{sentence}"
     );
-    let alone = answer(&client, "/api/answer", &json!({"systems": [named("A", fast)]}));
-    assert!(alone["sentence"].as_str().unwrap().starts_with("A delivers "), "{alone}");
+    assert_eq!(reply["ratios"], json!([null, {"is_shown": true, "text": "2"}]));
+    let twice = json!({"systems": [fast, fast]});
+    let reply = ask(&mut laboratory, "answer", &twice).unwrap();
+    assert_eq!(reply["ratios"][1], json!({"is_shown": false, "text": "no difference"}));
+    let alone = ask(&mut laboratory, "answer", &json!({"systems": [fast]})).unwrap();
+    assert!(alone["sentence"].as_str().unwrap().starts_with("Port m2 delivers "), "{alone}");
 
-    assert_eq!(answer(&client, "/api/answer", &json!({"systems": []})), Value::Null);
-    let five: Vec<Value> = (0..5).map(|_| systems[0].clone()).collect();
-    assert!([400, 413].contains(&client.post("/api/answer", &json!({"systems": five})).0));
-    assert_eq!(client.post("/api/answer", &json!({"systems": [{"name": "A"}]})).0, 400);
-    let mut odd = systems[0].clone();
+    assert_eq!(ask(&mut laboratory, "answer", &json!({"systems": []})).unwrap(), Value::Null);
+    let five = json!({"systems": vec![json!({"name": "A", "figures": fast["figures"]}); 5]});
+    assert!(ask(&mut laboratory, "answer", &five).is_err());
+    assert!(ask(&mut laboratory, "answer", &json!({"systems": [{"name": "A"}]})).is_err());
+    let mut odd = slow.clone();
     odd["figures"]["hops"] = json!([]);
     odd["figures"]["iops"] = json!(1e308);
-    assert!(answer(&client, "/api/answer", &json!({"systems": [odd]}))["sentence"].is_string());
+    let reply = ask(&mut laboratory, "answer", &json!({"systems": [odd]})).unwrap();
+    assert!(reply["sentence"].is_string());
 }
 
 #[test]
 fn a_curve_has_a_point_for_each_depth_up_to_the_bounds_of_a_page() {
-    let client = Client::start();
-    let curve = |test: &Value| {
-        let body = json!({"page": "p", "slot": 0, "system": {"system": SYSTEM}, "test": test});
-        let lines = client.lines("/api/curve", &body);
-        assert_eq!(lines.last().unwrap()["stage"], json!("done"));
-        let points = lines.iter().filter(|line| line["stage"] == json!("point"));
-        points.map(|line| line["point"].clone()).collect::<Vec<Value>>()
+    let mut laboratory = Laboratory::default();
+    let mut curve = |test: &Value| {
+        let body = json!({"system": {"system": SYSTEM}, "test": test});
+        let reports = steps(&mut laboratory, "curve", &body).unwrap();
+        reports.iter().map(|report| report["point"].clone()).collect::<Vec<Value>>()
     };
     let points = curve(&TEST);
     let of = |point: &Value, key: &str| point[key].as_f64().unwrap();
@@ -125,49 +125,46 @@ fn a_curve_has_a_point_for_each_depth_up_to_the_bounds_of_a_page() {
 
 #[test]
 fn tests_of_a_result_file_are_simulated_as_they_are() {
-    let client = Client::start();
-    let file: Value =
-        serde_json::from_str(body_of(&client.post_text("/api/result", &client::run_file()).1))
-            .unwrap();
+    let mut laboratory = Laboratory::default();
+    let file = laboratory.answer("result", client::run_file().as_bytes()).unwrap();
+    let file: Value = serde_json::from_str(&file).unwrap();
     let tests: Vec<Value> =
         file["tests"].as_array().unwrap().iter().map(|test| test["definition"].clone()).collect();
-    let ask = |tests: &Value| {
-        let body = json!({"page": "p", "slot": 0, "system": {"system": SYSTEM}, "tests": tests});
-        client.lines("/api/workload", &body)
+    let mut simulate = |tests: Value| {
+        let body = json!({"system": {"system": SYSTEM}, "tests": tests});
+        steps(&mut laboratory, "workload", &body)
     };
-    let lines = ask(&json!(tests));
+    let reports = simulate(json!(tests)).unwrap();
     for (index, own) in file["tests"].as_array().unwrap().iter().enumerate() {
-        let figures = &lines[index]["figures"];
+        let figures = &reports[index]["figures"];
         assert_eq!(figures["test"], own["test"]);
         // The same test on the same system has about the same rate; the run in the file is short.
         let ratio = figures["iops"].as_f64().unwrap() / own["iops"]["value"].as_f64().unwrap();
         assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
     }
-    let failed = |tests: Value, expected: &str| {
-        let lines = ask(&tests);
-        assert_eq!(lines[0]["stage"], json!("failed"), "{lines:?}");
-        let text = lines[0]["message"].to_string();
-        assert!(text.contains(expected), "{text}");
-    };
-    failed(json!([]), "from 1 to 32");
-    failed(json!(vec![&tests[0]; 33]), "33 tests");
     let mut large = tests[0].clone();
     large["queue_depth"] = json!(65_536);
-    failed(json!([large]), "too large for the page");
     let wrong = json!({"name": "t", "block": -1});
-    let body = json!({"page": "p", "slot": 0, "system": {"system": SYSTEM}, "tests": [wrong]});
-    assert_eq!(client.post("/api/workload", &body).0, 400);
+    for (tests, expected) in [
+        (json!([]), "from 1 to 32"),
+        (json!(vec![&tests[0]; 33]), "33 tests"),
+        (json!([large]), "too large for the page"),
+        (json!([wrong]), "the request: "),
+    ] {
+        let message = simulate(tests).unwrap_err().message;
+        assert!(message.contains(expected), "{message}");
+    }
 }
 
 #[test]
 fn the_colours_of_the_page_match_reports() {
-    let client = Client::start();
-    let (status, text) = client.get("/colours.css");
-    assert_eq!((status, body_of(&text)), (200, lanemark_report::palette::style()));
-    let body = json!({"page": "p", "slot": 0, "system": {"system": SYSTEM}, "test": *TEST});
-    let line = client.first_line("/api/simulate", &body);
-    for hop in line["figures"]["hops"].as_array().unwrap() {
+    let mut laboratory = Laboratory::default();
+    let body = json!({"system": {"system": SYSTEM}, "test": *TEST});
+    let report = ask(&mut laboratory, "simulate", &body).unwrap();
+    for hop in report["figures"]["hops"].as_array().unwrap() {
         let id = serde_json::from_value(hop["id"].clone()).unwrap();
         assert_eq!(hop["colour"], json!(lanemark_report::palette::hop(id)), "{hop}");
     }
+    let page = lanemark_ui::file::html(b"", &Default::default());
+    assert!(page.contains(&lanemark_report::palette::style()));
 }

@@ -2,15 +2,15 @@
 
 mod client;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use lanemark_lab::{CancelFlag, Pool};
+use lanemark_lab::{CancelFlag, Lab};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, Study};
-use lanemark_ui::request::{AssembledSystem, OffsetOrder, SystemRequest, TestRequest};
-use lanemark_ui::simulation::Simulation;
-use lanemark_ui::{listing, saved, suite};
+use lanemark_ui::request::{AssembledSystem, MEMORY, OffsetOrder, SystemRequest, TestRequest};
+use lanemark_ui::simulation::{Simulation, StepReport};
+use lanemark_ui::{listing, saved, workload_run};
 
 const QUESTIONS: u32 = 150;
 /// Maximum time for one question.
@@ -103,6 +103,7 @@ fn any_question_has_an_answer() {
             queue_depth: [1, 2, 32, 1024, 0, u32::MAX][of(3, 6)],
             threads: [1, 4, 0, 4096][of(2, 4)],
             span: SPANS[of(2, 6)].to_owned(),
+            ..TestRequest::default()
         };
         if answer(&system, &test, &library) { figures += 1 } else { errors += 1 }
     }
@@ -122,15 +123,14 @@ fn can_be_saved(
     std::fs::write(&file, &text).unwrap();
     let study = Study::open(library, file.path()).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (_, again, workload) = study.systems().next().unwrap();
-    assert_eq!(again.spec, assembled_system.system.spec, "{text}");
+    assert_eq!(again.with_memory(MEMORY).spec, assembled_system.system.spec, "{text}");
     assert_eq!(workload.faults, assembled_system.faults, "{text}");
 }
 
 /// Returns whether a question has figures and no error.
 fn answer(system: &SystemRequest, test: &TestRequest, library: &Library) -> bool {
-    let (Ok(read), Ok(own)) = (test.read(), system.assemble(library)) else { return false };
+    let (Ok(_), Ok(own)) = (test.read(), system.assemble(library)) else { return false };
     can_be_saved(system, test, &own, library);
-    let test = read;
     assert!(!listing::values(&own.system).is_empty());
     let cancel = CancelFlag::default();
     let timer = cancel.clone();
@@ -138,11 +138,12 @@ fn answer(system: &SystemRequest, test: &TestRequest, library: &Library) -> bool
         std::thread::sleep(PATIENCE);
         timer.cancel();
     });
-    let mut simulation = Simulation::new(own, test, cancel, Instant::now());
+    let lab = Lab { cancel, ..Lab::default() };
+    let Ok(mut simulation) = Simulation::new(library, &lab, system, test) else { return false };
     let mut has_figures = false;
     loop {
-        match simulation.step(library, Pool::default()) {
-            Ok(Some(lanemark_ui::simulation::StepReport::Figures { figures, .. })) => {
+        match simulation.step(library, &lab) {
+            Ok(Some(StepReport::Figures { figures, .. })) => {
                 assert!(figures.iops.is_finite() && figures.megabytes_per_second.is_finite());
                 assert!(figures.hops.iter().all(|hop| hop.utilisation <= 1.0 + 1e-9));
                 has_figures = true;
@@ -211,8 +212,8 @@ fn any_file_is_summarised_or_refused() {
 #[test]
 fn workloads_that_are_more_than_a_moment_are_left_to_the_command_line() {
     let library = Library::built_in();
-    assert!(suite::open(&library, "quick").is_ok());
+    assert!(workload_run::open(&library, "quick").is_ok());
     for name in ["oltp-hammerdb-1000", "../../etc/passwd", "./own.toml", ""] {
-        assert!(suite::open(&library, name).is_err(), "{name}");
+        assert!(workload_run::open(&library, name).is_err(), "{name}");
     }
 }

@@ -7,8 +7,8 @@ mod client;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use client::Client;
 use client::browser::Browser;
+use lanemark_ui::file::{PageContents, PageDocument};
 use serde_json::{Value, json};
 
 /// A JavaScript condition: the first system has its interval.
@@ -22,9 +22,10 @@ const TESTS: &str =
 const TABLE: &str = "document.getElementById('files-table').textContent";
 
 /// Returns a page whose figures no longer change.
-fn page(client: &Client, folder: &Path) -> Option<Browser> {
-    let mut browser = Browser::start(folder)?;
-    browser.ask("Page.navigate", json!({"url": client.address()}));
+fn page(folder: &Path, contents: &PageContents) -> Option<Browser> {
+    let address = client::page(folder, contents)?;
+    let mut browser = Browser::start(&folder.join("browser"))?;
+    browser.ask("Page.navigate", json!({"url": address}));
     browser.wait(SETTLED);
     Some(browser)
 }
@@ -40,9 +41,8 @@ fn drop_on(browser: &mut Browser, path: &Path) {
 
 #[test]
 fn a_result_that_is_dropped_is_compared_only_with_simulations_of_the_same_test() {
-    let client = Client::start();
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = page(&client, &folder.path().join("browser")) else { return };
+    let Some(mut browser) = page(folder.path(), &PageContents::default()) else { return };
     let before = browser.value("location.href");
     let path = folder.path().join("run.json");
     let text = client::run_file();
@@ -55,7 +55,7 @@ fn a_result_that_is_dropped_is_compared_only_with_simulations_of_the_same_test()
     for (index, test) in run["tests"].as_array().unwrap().iter().enumerate() {
         assert_eq!(browser.value(TESTS)[index], test["test"]["name"]);
         let value = test["iops"]["value"].as_f64().unwrap();
-        let number = browser.value(&format!("import('/draw.js').then((it) => it.number({value}))"));
+        let number = browser.value(&format!("page.draw.number({value})"));
         let number = number.as_str().unwrap();
         assert!(table.contains(number), "{number} in {table}");
     }
@@ -69,10 +69,8 @@ fn a_result_that_is_dropped_is_compared_only_with_simulations_of_the_same_test()
     // Other systems have different figures, so the old figures are removed.
     browser.value("document.querySelector('.system .plain').click()");
     browser.wait(&format!("{ROWS}.length === 2"));
-    let before = match before {
-        Value::String(_) => browser.value("location.href"),
-        other => panic!("{other}"),
-    };
+    assert_ne!(browser.value("location.href"), before);
+    let before = browser.value("location.href");
     // The keyboard removes a test, and its button removes a file.
     browser.value("document.querySelector('.file input').focus()");
     browser.press(" ", 32);
@@ -80,15 +78,13 @@ fn a_result_that_is_dropped_is_compared_only_with_simulations_of_the_same_test()
     browser.value("document.querySelector('.file button').click()");
     browser.wait("document.getElementById('files-region').hidden");
     assert_eq!(browser.value("location.href"), before);
-    let (own, _) = client.address().split_once("?token=").unwrap();
-    assert_eq!(browser.complaints(own.trim_end_matches('/')), Vec::<String>::new());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]
 fn a_result_is_chosen_by_the_keyboard_and_an_invalid_file_is_reported() {
-    let client = Client::start();
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = page(&client, &folder.path().join("browser")) else { return };
+    let Some(mut browser) = page(folder.path(), &PageContents::default()) else { return };
     let good = folder.path().join("run.json");
     std::fs::write(&good, client::run_file()).unwrap();
     let bad = folder.path().join("photo.json");
@@ -121,9 +117,8 @@ fn a_result_is_chosen_by_the_keyboard_and_an_invalid_file_is_reported() {
 
 #[test]
 fn a_text_of_another_program_is_dropped_and_simulated() {
-    let client = Client::start();
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = page(&client, &folder.path().join("browser")) else { return };
+    let Some(mut browser) = page(folder.path(), &PageContents::default()) else { return };
     let path = folder.path().join("CrystalDiskMark.txt");
     let text = include_str!("../../lanemark-formats/tests/foreign/crystaldiskmark-8.txt");
     std::fs::write(&path, text).unwrap();
@@ -136,9 +131,8 @@ fn a_text_of_another_program_is_dropped_and_simulated() {
 
 #[test]
 fn the_page_is_saved_as_a_study_that_can_be_read() {
-    let client = Client::start();
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = page(&client, &folder.path().join("browser")) else { return };
+    let Some(mut browser) = page(folder.path(), &PageContents::default()) else { return };
     let downloads = json!({"behavior": "allow", "downloadPath": folder.path()});
     browser.ask("Browser.setDownloadBehavior", downloads);
     browser.value("document.getElementById('add').click()");
@@ -154,6 +148,15 @@ fn the_page_is_saved_as_a_study_that_can_be_read() {
     let study = lanemark_study::Study::open(&lanemark_study::Library::built_in(), &path).unwrap();
     let names: Vec<&str> = study.systems().map(|(name, ..)| name).collect();
     assert_eq!(names, ["system-1", "system-2", "system-3"]);
-    let (own, _) = client.address().split_once("?token=").unwrap();
-    assert_eq!(browser.complaints(own.trim_end_matches('/')), Vec::<String>::new());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn results_inside_the_page_are_shown_at_its_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let document = PageDocument { name: "run.json".to_owned(), text: client::run_file() };
+    let contents = PageContents { documents: vec![document], machine: None };
+    let Some(mut browser) = page(folder.path(), &contents) else { return };
+    browser.wait(&format!("{ROWS}.length === 2"));
+    assert_eq!(browser.value(ROWS)[0], json!(format!("{} (run.json)", client::SYSTEM)));
 }

@@ -5,9 +5,12 @@
 
 mod client;
 
-use client::Client;
 use client::browser::Browser;
+use lanemark_ui::Laboratory;
+use lanemark_ui::file::PageContents;
+use lanemark_ui::laboratory::MachineFile;
 use serde_json::{Value, json};
+use std::path::Path;
 
 const SYSTEMS: [&str; 2] =
     ["samsung-850-pro-1tb@workstation-z170:sata", "samsung-950-pro-512gb@workstation-z170:m2"];
@@ -39,22 +42,28 @@ fn with_state(address: &str) -> String {
     format!("{address}#{}", escaped.collect::<String>())
 }
 
+/// Opens a page with two systems, and waits for their intervals.
+fn settled_page(folder: &Path, contents: &PageContents) -> Option<Browser> {
+    let address = client::page(folder, contents)?;
+    let mut browser = Browser::start(folder)?;
+    browser.ask("Page.navigate", json!({"url": with_state(&address)}));
+    browser.wait(SETTLED);
+    Some(browser)
+}
+
 #[test]
 fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
-    let client = Client::start();
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = Browser::start(folder.path()) else { return };
-    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
-    browser.wait(SETTLED);
+    let Some(mut browser) = settled_page(folder.path(), &PageContents::default()) else { return };
 
     let count = |browser: &mut Browser, what: &str| {
         browser.value(&format!("document.querySelectorAll('{what}').length")).as_u64().unwrap()
     };
     let test = test();
     let hops = |name: &&str| {
-        let body = json!({"page": "test", "slot": 0, "system": {"system": name}, "test": test});
-        client.first_line("/api/simulate", &body)["figures"]["hops"].as_array().unwrap().len()
-            as u64
+        let body = json!({"system": {"system": name}, "test": test});
+        let first = client::ask(&mut Laboratory::default(), "simulate", &body).unwrap();
+        first["figures"]["hops"].as_array().unwrap().len() as u64
     };
     assert_eq!(count(&mut browser, "article"), 2);
     assert_eq!(count(&mut browser, "li.hop"), SYSTEMS.iter().map(hops).sum::<u64>());
@@ -74,9 +83,6 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
         }
         assert_eq!(count(&mut browser, &format!(".curve path.c{colour}")), 3, "{colour}");
     }
-    // The address now contains the state instead of the token.
-    let address = browser.value("location.href").as_str().unwrap().to_owned();
-    assert!(!address.contains("token=") && address.contains("samsung-850-pro"), "{address}");
 
     let depth = browser.value(DEPTH);
     let before = browser.value(FIRST);
@@ -107,17 +113,13 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     browser.ask("Emulation.setDeviceMetricsOverride", phone);
     assert_eq!(browser.value("document.documentElement.scrollWidth"), json!(390));
 
-    let (own, _) = client.address().split_once("?token=").unwrap();
-    assert_eq!(browser.complaints(own.trim_end_matches('/')), Vec::<String>::new());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]
 fn all_is_reached_by_tab_and_values_are_turned_by_keys() {
-    let client = Client::start();
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = Browser::start(folder.path()) else { return };
-    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
-    browser.wait(SETTLED);
+    let Some(mut browser) = settled_page(folder.path(), &PageContents::default()) else { return };
     browser.value("document.querySelector('#parts .more details summary').focus()");
     browser.press(" ", 32);
     // The table of values is rendered again when the values are there, which replaces controls.
@@ -175,15 +177,16 @@ fn all_is_reached_by_tab_and_values_are_turned_by_keys() {
 }
 
 #[test]
-fn this_machine_is_chosen_by_keys_and_comes_back_with_the_address() {
+fn the_machine_inside_the_page_is_chosen_by_keys_and_kept_in_the_address() {
     let machine = tempfile::tempdir().unwrap();
     client::laptop::laptop(machine.path());
-    let client = Client::on_machine(machine.path());
+    let made = lanemark_lab::machine::platform(machine.path(), "This machine").unwrap();
+    let file = MachineFile { text: made.text, left_out: made.left_out };
+    let contents = PageContents { documents: Vec::new(), machine: Some(file) };
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = Browser::start(folder.path()) else { return };
-    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
-    browser.wait(SETTLED);
+    let Some(mut browser) = settled_page(folder.path(), &contents) else { return };
     type_into(&mut browser, "article:nth-child(2) .pick input", "950 pro in this machine");
+    browser.wait("!document.querySelector('article:nth-child(2) [role=listbox]').hidden");
     browser.press("Enter", 13);
     let here = "document.querySelector('article:nth-child(2) .pick input').value.endsWith('This machine · nvme0n1')";
     browser.wait(&format!("{here} && {SETTLED}"));
@@ -191,7 +194,6 @@ fn this_machine_is_chosen_by_keys_and_comes_back_with_the_address() {
     browser.wait(&format!(
         "{about}.startsWith('nvme0n1: PCIe 3.0 x2') && {about}.includes('Without a port: vda')"
     ));
-    // If the address of a page contains this machine, the page first reads the machine.
     let address = browser.value("location.href");
     browser.ask("Page.navigate", json!({"url": "about:blank"}));
     browser.ask("Page.navigate", json!({"url": address}));
@@ -199,27 +201,67 @@ fn this_machine_is_chosen_by_keys_and_comes_back_with_the_address() {
 }
 
 #[test]
-fn a_machine_that_cannot_be_read_is_reported_in_the_box() {
-    let client = Client::on_machine(std::path::Path::new("/nowhere"));
+fn each_change_is_a_step_of_the_history_and_a_broken_address_is_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = Browser::start(folder.path()) else { return };
-    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
-    browser.wait(SETTLED);
-    let before = browser.value("document.querySelector('.pick input').value");
-    type_into(&mut browser, ".pick input", "950 pro in this machine");
-    browser.wait("document.querySelector('.advice').textContent.includes('Hint: ')");
-    browser.press("Escape", 27);
-    assert_eq!(browser.value("document.querySelector('.pick input').value"), before);
-    assert_eq!(browser.value("document.querySelector('.advice').textContent"), json!(""));
+    let Some(mut browser) = settled_page(folder.path(), &PageContents::default()) else { return };
+    let steps = browser.value("history.length").as_u64().unwrap();
+    browser.value("document.getElementById('test-queue_depth').focus()");
+    // The keys of one turn of a slider are one step.
+    browser.press("ArrowRight", 39);
+    browser.press("ArrowRight", 39);
+    browser.wait(&format!("{DEPTH} === '16' && {SETTLED}"));
+    browser.value("document.querySelector('#presets button:last-child').click()");
+    browser.wait(&format!("{DEPTH} === '16' && {SETTLED}"));
+    assert_eq!(browser.value("history.length"), json!(steps + 2));
+    browser.value("history.back()");
+    browser.wait(&format!(
+        "document.getElementById('test-name').textContent.includes('QD 16') && {SETTLED}"
+    ));
+    assert_eq!(
+        browser.value("document.querySelector('#test-block').ariaValueText"),
+        json!("4 KiB")
+    );
+    browser.value("history.back()");
+    browser.wait(&format!("{DEPTH} === '8' && {SETTLED}"));
+    let broken = "document.getElementById('broken').textContent";
+    assert_eq!(browser.value(broken), json!(""));
+    for hash in ["%7B", "%7B%22systems%22%3A%5B%5D%7D", "question=none"] {
+        browser.value(&format!("location.hash = '#{hash}'"));
+        browser.wait(&format!("{broken}.startsWith('The address of this page is broken')"));
+        browser.wait("document.querySelectorAll('article').length === 2");
+    }
+}
+
+#[test]
+fn a_question_is_a_link_and_its_sentence_has_figures_of_one_stage() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = settled_page(folder.path(), &PageContents::default()) else { return };
+    let links = "document.querySelectorAll('#questions a')";
+    assert_eq!(browser.value(&format!("{links}.length")), json!(8));
+    browser.value("[...document.querySelectorAll('#questions a')].find((one) => one.hash === '#question=chipset-slot').click()");
+    let answer = "document.getElementById('answer')";
+    browser.wait(&format!("document.getElementById('test-name').textContent.startsWith('4 KiB random read, QD 1') && {SETTLED} && !{answer}.classList.contains('stale')"));
+    browser.wait(&format!("{answer}.textContent.includes(' to ')"));
+    assert_eq!(browser.value("location.hash"), json!("#question=chipset-slot"));
+    let mut laboratory = Laboratory::default();
+    let questions = lanemark_ui::questions::questions();
+    let question = questions.iter().find(|question| question.id == "chipset-slot").unwrap();
+    let named = question.systems.iter().zip(["Port m2", "Port m2-2"]).map(|(system, name)| {
+        let body = json!({"system": {"system": system}, "test": question.test});
+        let reports = client::steps(&mut laboratory, "simulate", &body).unwrap();
+        json!({"name": name, "figures": reports.last().unwrap()["figures"]})
+    });
+    let named: Vec<Value> = named.collect();
+    let reply = client::ask(&mut laboratory, "answer", &json!({"systems": named})).unwrap();
+    let sentence = reply["sentence"].as_str().unwrap().to_lowercase();
+    let shown = browser.value(&format!("{answer}.textContent"));
+    assert_eq!(shown.as_str().unwrap().to_lowercase(), sentence);
 }
 
 #[test]
 fn one_box_finds_a_system_by_words() {
-    let client = Client::start();
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = Browser::start(folder.path()) else { return };
-    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
-    browser.wait(SETTLED);
+    let Some(mut browser) = settled_page(folder.path(), &PageContents::default()) else { return };
     let list = "document.querySelector('article:first-child [role=listbox]')";
     type_into(&mut browser, ".pick input", "980 pro in the second slot of a B550");
     browser.wait(&format!("!{list}.hidden && {list}.children.length > 0"));
@@ -241,17 +283,13 @@ fn one_box_finds_a_system_by_words() {
     browser.press("Enter", 13);
     browser.press("Escape", 27);
     assert_eq!(browser.value(name), json!("Samsung SSD 980 PRO 1TB · AMD B550 · m2-2"));
-    let (own, _) = client.address().split_once("?token=").unwrap();
-    assert_eq!(browser.complaints(own.trim_end_matches('/')), Vec::<String>::new());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]
 fn presets_set_the_test_and_a_system_keeps_its_colour() {
-    let client = Client::start();
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = Browser::start(folder.path()) else { return };
-    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
-    browser.wait(SETTLED);
+    let Some(mut browser) = settled_page(folder.path(), &PageContents::default()) else { return };
     let preset = "[...document.querySelectorAll('#presets button')].find((one) => one.textContent === 'Database')";
     browser.value(&format!("{preset}.click()"));
     browser.wait(&format!("{preset}.ariaPressed === 'true' && {SETTLED}"));
@@ -274,14 +312,14 @@ fn presets_set_the_test_and_a_system_keeps_its_colour() {
 
 #[test]
 fn faults_are_reported_as_failures_losses_and_recovery() {
-    let client = Client::start();
     let folder = tempfile::tempdir().unwrap();
+    let Some(address) = client::page(folder.path(), &PageContents::default()) else { return };
     let Some(mut browser) = Browser::start(folder.path()) else { return };
     let fault = "power-cut at=5ms boot=1ms";
     let systems = json!([{"system": SYSTEMS[1], "set": [], "faults": [fault]}]);
     let state = json!({"test": test(), "systems": systems}).to_string();
     let escaped: String = state.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    browser.ask("Page.navigate", json!({"url": format!("{}#{escaped}", client.address())}));
+    browser.ask("Page.navigate", json!({"url": format!("{address}#{escaped}")}));
     let text = "document.querySelector('.fault')?.textContent ?? ''";
     browser.wait(&format!("({text}).includes('requests failed.')"));
     let text = browser.value(text);
@@ -289,26 +327,8 @@ fn faults_are_reported_as_failures_losses_and_recovery() {
     for part in ["Power cut", "at 5", "acknowledged data was lost.", "after the fault began."] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
-}
-
-#[test]
-fn a_server_that_has_stopped_is_reported_and_the_last_figures_are_dimmed() {
-    let client = Client::start();
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = Browser::start(folder.path()) else { return };
-    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
-    browser.wait(SETTLED);
-    client.stop();
-    browser.value("document.getElementById('test-queue_depth').focus()");
-    browser.press("ArrowRight", 39);
-    browser.wait(
-        "document.getElementById('stopped').textContent.startsWith('The laboratory has stopped.')",
-    );
-    browser.wait("Number(getComputedStyle(document.querySelector('.result')).opacity) < 0.4");
-    assert_eq!(
-        browser.value("document.body.textContent.includes('Failed to fetch')"),
-        json!(false)
-    );
+    // The sentence leads with the lost data.
+    browser.wait("/^[^.]* lost [^.]* of acknowledged data/.test(document.getElementById('answer').textContent)");
 }
 
 /// Types a text into the box that `selector` names, and replaces its content.
@@ -317,14 +337,4 @@ fn type_into(browser: &mut Browser, selector: &str, text: &str) {
         "(() => {{ const box = document.querySelector('{selector}'); box.focus(); box.select(); }})()"
     ));
     browser.ask("Input.insertText", json!({"text": text}));
-}
-
-#[test]
-fn a_page_without_the_token_says_how_to_come_in() {
-    let client = Client::start();
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = Browser::start(folder.path()) else { return };
-    let (address, _) = client.address().split_once("?token=").unwrap();
-    browser.ask("Page.navigate", json!({"url": address}));
-    browser.wait("document.body.textContent.includes('Open the address that')");
 }

@@ -1,23 +1,21 @@
 //! The arguments of `lanemark ui`.
 
-use clap::Args as ClapArgs;
+use std::path::PathBuf;
 
-use super::LibraryArgs;
+use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The server listens only on 127.0.0.1. Its address contains a token that changes at each start.
-Anyone who has the address can run simulations, but nothing else. SIGINT (Ctrl-C) ends the server.
+The page is one file in the user's cache folder. It contains the simulator, the library, this machine's
+ports and the named results, and sends nothing to a network.
 
 Example:
-  lanemark ui --port 8080 --no-open")]
+  lanemark ui --no-open")]
 pub(crate) struct UiArgs {
-    /// TCP port; 0 selects a free port
-    #[arg(long, help_heading = "Model", value_name = "N", default_value_t = 0)]
-    pub(crate) port: u16,
-    /// Print the address without opening a browser
+    /// Results to show on the page, in any format that `lanemark report` reads
+    #[arg(value_name = "RESULT")]
+    pub(crate) results: Vec<PathBuf>,
+    /// Print the path of the page without opening a browser
     #[arg(long)]
     pub(crate) no_open: bool,
-    #[command(flatten)]
-    pub(crate) library: LibraryArgs,
 }

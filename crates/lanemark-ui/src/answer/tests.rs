@@ -39,6 +39,7 @@ fn system(name: &str, hops: Vec<HopFigures>) -> NamedSystem {
         bottleneck: String::new(),
         limit: None,
         failed: 0,
+        wrong: None,
         faults: Vec::new(),
         warnings: Vec::new(),
     };
@@ -140,15 +141,16 @@ fn four_systems_are_one_sentence_and_failures_are_stated() {
         .map(|(name, time)| system(name, hops(time)))
         .into();
     all[2].figures.failed = 3;
+    all[2].figures.wrong = Some("failed 3% of the requests".to_owned());
     let answer = answer_of(all);
     assert!(
-        answer
-            .sentence
-            .starts_with("A and D are the fastest: 100,000 IOPS, 2 times B and 4 times C."),
+        answer.sentence.starts_with(
+            "C failed 3% of the requests. A and D are the fastest: 100,000 IOPS, 2 times B and 4 times C."
+        ),
         "{}",
         answer.sentence
     );
-    assert!(answer.caution.unwrap().contains("3 requests failed"));
+    assert!(answer.caution.unwrap().contains("not included in any rate"));
 }
 
 #[test]

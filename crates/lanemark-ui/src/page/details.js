@@ -2,7 +2,7 @@
 
 import { make, number } from "./draw.js";
 import { field, select } from "./pick.js";
-import { ask, words } from "./server.js";
+import { ask, words } from "./laboratory.js";
 
 /**
  * The folded sections below the path of a system. `system` returns the system, `question` returns the request body,
@@ -16,7 +16,7 @@ export function details({ system, question, changed, fail }) {
   async function read() {
     const request = ++latest_request;
     try {
-      const reply = await (await ask("/api/system", question())).json();
+      const reply = await ask("system", question());
       if (request !== latest_request) return null;
       if (open) fields(reply.values);
       if (drawn) picture(reply.drawing);

@@ -1,12 +1,12 @@
-// The selection of a system: one box for drive, platform and port, whose text the server searches.
+// The selection of a system: one box for drive, platform and port, whose text the laboratory searches.
 
 import { make } from "./draw.js";
-import { ask, words } from "./server.js";
+import { ask, words } from "./laboratory.js";
 
 const WAIT_MS = 70;
 const TEXT_MAX = 400;
 
-/** The name of the platform for this machine, which is read when a text or the address names it. */
+/** The name of the platform for the machine on which `lanemark ui` ran. */
 export const MACHINE = "this-machine";
 
 let numbers = 0;
@@ -86,7 +86,7 @@ export function picker({ label, name, present, choose, said }) {
     abort = new AbortController();
     try {
       const text = input.value === shown ? "" : input.value;
-      const reply = await (await ask("/api/find", { text, present: present() }, abort.signal)).json();
+      const reply = await ask("find", { text, present: present() }, abort.signal);
       if (number !== asked) return false;
       found = reply.found;
       list.replaceChildren(...found.map((one, place) => make("li", { role: "option", id: `${list.id}-${place}`, "aria-selected": "false",

@@ -1,7 +1,7 @@
 // Result files that were dropped on the page. Their tests are compared only with simulations of the same test.
 
 import { bar, latency, make, number, rated } from "./draw.js";
-import { ask, lines, words } from "./server.js";
+import { ask, steps, words } from "./laboratory.js";
 
 const FILES_MAX = 8;
 const BYTES_MAX = 16 * 2 ** 20;
@@ -10,13 +10,13 @@ const SHOWN_FIRST = 3;
 
 let numbers = 0;
 
-/** Accepts files that are dropped or chosen with a button. `page` is the page's name; `systems` returns its systems with names and colours. */
-export function results(page, systems) {
+/** Accepts files that are dropped or chosen with a button; `systems` returns the page's systems with names and colours. */
+export function results(systems) {
   const files = [];
   const of = (id) => document.getElementById(id);
   const box = of("results"), problem = of("results-error"), input = of("results-file"), target = of("results-drop");
   // Simulations of the tests; the key is the test, and the value contains the figures of each system.
-  let simulated = new Map(), run = 0;
+  let simulated = new Map(), run = 0, abort = new AbortController();
 
   async function take(chosen) {
     problem.textContent = "";
@@ -24,7 +24,7 @@ export function results(page, systems) {
       try {
         if (files.length >= FILES_MAX) throw new Error(`more than ${FILES_MAX} files; remove one`);
         if (file.size > BYTES_MAX) throw new Error(`the file has ${file.size.toLocaleString("en-US")} bytes; the maximum is ${BYTES_MAX.toLocaleString("en-US")}`);
-        add(file.name, await (await ask("/api/result", await file.arrayBuffer())).json());
+        add(file.name, await ask("result", await file.arrayBuffer(), undefined, "files"));
       } catch (error) {
         const text = words(error).replace(/^the file: /, "");
         if (text) problem.textContent = [problem.textContent, `${file.name}: ${text}`].filter(Boolean).join("\n");
@@ -59,6 +59,7 @@ export function results(page, systems) {
     const rest = reply.left_out ? `, and ${reply.left_out.toLocaleString("en-US")} more, too many for a page` : "";
     const made = make("fieldset", { class: "file" },
       make("legend", {}, `${name}: ${reply.title.replace(/^the file, /, "")}`),
+      ...reply.verdicts.map((text) => make("p", { class: "verdict" }, text)),
       make("div", { class: "checks" }, ...file.tests.map(check)),
       make("div", { class: "row" }, make("span", { class: "soft" }, `${reply.tests.length} test${reply.tests.length > 1 ? "s" : ""}${rest}`), remove));
     box.append(made);
@@ -71,6 +72,7 @@ export function results(page, systems) {
 
   /** Simulates the shown tests on all systems of the page. */
   async function same() {
+    abort = new AbortController();
     const current_run = ++run, button = of("same"), said = of("same-said");
     const tests = new Map(shown().filter((test) => test.definition).map((test) => [key(test), test.definition]));
     button.disabled = true;
@@ -78,8 +80,8 @@ export function results(page, systems) {
     simulated = new Map([...tests.keys()].map((one) => [one, []]));
     try {
       for (const [slot, { system }] of systems().entries()) {
-        const answer = await ask("/api/workload", { page: `${page}-f`, slot, system, tests: [...tests.values()] });
-        for await (const reply of lines(answer)) {
+        const question = { system, tests: [...tests.values()] };
+        for await (const reply of steps("files", "workload", question, abort.signal)) {
           if (current_run !== run) return;
           if (reply.stage !== "figures") continue;
           simulated.get([...tests.keys()][reply.index])[slot] = reply.figures;
@@ -93,6 +95,7 @@ export function results(page, systems) {
   /** Discards the simulations, because the systems have changed. */
   function forget() {
     run += 1;
+    abort.abort();
     of("same").disabled = false;
     of("same-said").textContent = "";
     if (simulated.size) { simulated = new Map(); draw(); }
@@ -151,5 +154,5 @@ export function results(page, systems) {
     mark();
     take([...event.dataTransfer.files]);
   });
-  return { forget };
+  return { forget, take };
 }

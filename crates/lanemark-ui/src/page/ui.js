@@ -5,49 +5,53 @@ import { details } from "./details.js";
 import { bar, hops, latency, longest, make, number, percent, range, rated, table, tail } from "./draw.js";
 import { MACHINE, field, isHere, line, parts, picker, select } from "./pick.js";
 import { results } from "./results.js";
-import { ask, lines, words } from "./server.js";
+import { ask, ask_all, prepare, steps, words } from "./laboratory.js";
 
 const SYSTEMS_MAX = 4;
 const WAIT_MS = 40;
-const PAGE = crypto.randomUUID();
+const STEP_MS = 1000;
 const BLOCKS = ["512 B", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB", "2 MiB", "4 MiB"];
-const SPANS = ["64 MiB", "1 GiB", "8 GiB", "32 GiB"];
+const SPANS = ["64 MiB", "1 GiB", "8 GiB", "32 GiB", "256 GiB"];
+const DURATIONS = ["1 s", "10 s", "60 s", "300 s", "1800 s"];
 const DEPTHS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
-const PRESETS = [
-  ["Database", { block: "8 KiB", pattern: "random", read_percent: 70, queue_depth: 32, threads: 1, span: "8 GiB" }],
-  ["Video", { block: "1 MiB", pattern: "sequential", read_percent: 80, queue_depth: 4, threads: 1, span: "8 GiB" }],
-  ["Boot", { block: "16 KiB", pattern: "random", read_percent: 95, queue_depth: 4, threads: 1, span: "8 GiB" }],
-  ["File server", { block: "16 KiB", pattern: "random", read_percent: 80, queue_depth: 16, threads: 4, span: "32 GiB" }],
-];
+const START = JSON.parse(document.getElementById("start").textContent);
+const PRESETS = START.presets.map(({ name, test }) => [name, test]);
 const FIRST = {
-  test: { block: "1 MiB", pattern: "sequential", read_percent: 100, queue_depth: 8, threads: 1, span: "1 GiB" },
+  test: { block: "1 MiB", pattern: "sequential", read_percent: 100, queue_depth: 8, threads: 1, span: "1 GiB", duration: "1 s", flush: false },
   systems: ["samsung-980-pro-1tb@amd-b550:m2", "samsung-980-pro-1tb@amd-b550:m2-2"].map((system, colour) => ({ system, set: [], faults: [], colour })),
 };
 
 let library = null;
 let dropped = null;
-let state = read() ?? structuredClone(FIRST);
+let state = structuredClone(FIRST);
+let kept = { control: null, at: 0, hash: "" };
 let answers = 0, answer_timer = 0;
 /** The page's data about each system; the entries move with their systems. */
 let slots = [];
 const of = (id) => document.getElementById(id);
 const sent = ({ system, set, faults }) => ({ system, set, faults });
 
-/** Returns the state in the address, if it is valid. */
+/** Returns the state in the address. Without an address it is the first comparison; a broken address is reported. */
 function read() {
+  of("broken").textContent = "";
+  const text = location.hash.slice(1);
+  if (!text) return structuredClone(FIRST);
   try {
-    const got = JSON.parse(decodeURIComponent(location.hash.slice(1)));
-    if (!Array.isArray(got.systems) || !got.systems.length) return null;
-    const systems = got.systems.slice(0, SYSTEMS_MAX).filter(({ system }) => /@.+:/.test(String(system)))
-      .map(({ system, set, faults, colour }) => ({ system: String(system), set: set ?? [], faults: faults ?? [], colour }));
+    const question = text.startsWith("question=") && START.questions.find(({ id }) => id === text.slice("question=".length));
+    if (question) return { test: { ...question.test }, systems: question.systems.map((system, colour) => ({ system, set: [], faults: [], colour })) };
+    const got = JSON.parse(decodeURIComponent(text));
+    if (!Array.isArray(got.systems) || !got.systems.length || got.systems.length > SYSTEMS_MAX) throw new Error(`it must name 1 to ${SYSTEMS_MAX} systems`);
+    const texts = (values) => (Array.isArray(values) ? values : []).filter((value) => typeof value === "string" || Array.isArray(value));
+    const systems = got.systems.map((one) => ({ system: String(one?.system), set: texts(one?.set), faults: texts(one?.faults), colour: one?.colour }));
     const taken = new Set();
     for (const one of systems) {
       if (!Number.isInteger(one.colour) || one.colour < 0 || one.colour >= SYSTEMS_MAX || taken.has(one.colour)) one.colour = free(taken);
       taken.add(one.colour);
     }
     return { test: { ...FIRST.test, ...got.test }, systems };
-  } catch {
-    return null;
+  } catch (error) {
+    of("broken").textContent = `The address of this page is broken: ${error.message}. The page shows its first comparison instead.`;
+    return structuredClone(FIRST);
   }
 }
 
@@ -56,9 +60,18 @@ function free(taken) {
   return [...Array(SYSTEMS_MAX).keys()].find((colour) => !taken.has(colour)) ?? 0;
 }
 
-/** Stores the state in the address, and removes the token. */
-function keep() {
-  history.replaceState(null, "", `/#${encodeURIComponent(JSON.stringify(state))}`);
+/**
+ * Stores the state in the address. Each change is a step of the browser's history, but the changes of one control within
+ * a second are one step.
+ */
+function keep(control) {
+  const hash = `#${encodeURIComponent(JSON.stringify(state))}`, now = performance.now();
+  if (hash === location.hash || (control === undefined && location.hash.startsWith("#question="))) return;
+  const is_same_step = control === undefined || (control === kept.control && now - kept.at < STEP_MS);
+  kept = { control, at: now, hash };
+  of("broken").textContent = "";
+  if (is_same_step) location.replace(hash);
+  else location.hash = hash;
 }
 
 /** Returns names that contain the parts in which the systems differ. */
@@ -95,17 +108,18 @@ async function simulateNow(view) {
   const abort = view.abort = new AbortController();
   const slot = slots.indexOf(view);
   try {
-    const answer = await ask("/api/simulate", { page: PAGE, slot: view.number, system: sent(state.systems[slot]), test: state.test }, abort.signal);
-    for await (const reply of lines(answer)) {
+    const began = performance.now(), question = { system: sent(state.systems[slot]), test: state.test };
+    for await (const reply of steps(view.number, "simulate", question, abort.signal)) {
       if (abort.signal.aborted) return;
-      if (reply.stage === "figures") show(view, reply);
-      if (reply.stage === "done") say(view);
+      if (reply.stage === "figures") show(view, reply.figures, performance.now() - began);
     }
+    settle(view);
     await curve(view, abort);
   } catch (error) {
     if (view.abort !== abort || error.name === "AbortError") return;
     fail(view, words(error));
-    if (error.name !== "Stopped") { view.figures = null; view.points = []; view.stale = false; all_figures(); }
+    Object.assign(view, { figures: null, stages: [], points: [], stale: false, is_settled: true });
+    all_figures();
   }
 }
 
@@ -115,7 +129,7 @@ async function curve(view, abort) {
   const system = sent(state.systems[slot]), key = JSON.stringify([system, { ...state.test, queue_depth: 1 }]);
   if (view.key === key) { draw_curves(); return; }
   const points = [];
-  for await (const reply of lines(await ask("/api/curve", { page: `${PAGE}-c`, slot: view.number, system, test: state.test }, abort.signal))) {
+  for await (const reply of steps(view.number, "curve", { system, test: state.test }, abort.signal)) {
     if (abort.signal.aborted) return;
     if (reply.stage !== "point") continue;
     points.push(reply.point);
@@ -124,15 +138,22 @@ async function curve(view, abort) {
   view.key = key;
 }
 
-function show(view, { figures, elapsed_ms }) {
-  Object.assign(view, { figures, elapsed_ms, stale: false });
+/** The stage of figures: a first answer, repeats, or an interval. */
+const stage_of = (figures) => (figures.interval ? 2 : figures.repeats ? 1 : 0);
+
+function show(view, figures, elapsed_ms) {
+  if (view.stale) view.stages = [];
+  view.stages[stage_of(figures)] = figures;
+  Object.assign(view, { figures, elapsed_ms, stale: false, is_settled: false });
   fail(view, "");
   view.nodes.forEach((node) => node.classList.remove("stale"));
   all_figures();
 }
 
-/** Announces the figures to a screen reader when they no longer change. */
-function say(view) {
+/** Marks the figures of a system as final, and announces them to a screen reader. */
+function settle(view) {
+  view.is_settled = true;
+  all_figures();
   const figures = view.figures, name = names()[slots.indexOf(view)];
   if (figures) of("said").textContent = `${name}: ${number(figures.megabytes_per_second)} megabytes a second, ${number(figures.iops)} I O P S, mean latency ${latency(figures.latency_mean_us)}.`;
 }
@@ -146,7 +167,7 @@ function all_figures() {
   of("test-name").textContent = `${known[0]?.test ?? ""}${known.length > 1 ? ` · bars: ${unit} on one scale` : ""}`;
   slots.forEach((view, slot) => {
     const { colour } = state.systems[slot], figures = view.figures;
-    view.result.replaceChildren(...(figures ? result(figures, key, most, colour, known) : []));
+    view.result.replaceChildren(...(figures ? result(view, figures, key, most, colour) : []));
     view.hops.replaceChildren(...(figures ? below(view, figures, slowest) : []));
     view.heading.lastChild.textContent = names()[slot];
   });
@@ -156,20 +177,34 @@ function all_figures() {
 }
 
 /** Returns the figures of a system for its row: a bar on the scale of all systems, and numbers. */
-function result(figures, key, most, colour, known) {
+function result(view, figures, key, most, colour) {
   const of_most = (value) => value / most;
   const ends = figures.interval && [figures.interval.low_ratio, figures.interval.high_ratio].map((ratio) => of_most(figures[key] * ratio));
   const at = (percentile) => latency(figures.latency_us.find(([stated]) => stated === percentile)?.[1]);
   const cell = (value, unit, below, name = "") => make("div", { class: `figure ${name}` }, make("b", {}, value), make("span", {}, unit), below ? make("span", { class: "soft interval" }, below) : null);
-  const first = known.length > 1 && known[0][key] > 0 ? `${Number((figures[key] / known[0][key]).toPrecision(2))} ×` : "";
   const shown = [["megabytes_per_second", "MB/s"], ["iops", "IOPS"]].sort(([one]) => (one === key ? -1 : 1));
   return [
     make("div", { class: "scale" }, bar([[of_most(figures[key]), `s${colour}`]], ends), make("span", { class: "soft interval" }, range(figures, key) || "\u00a0")),
     ...shown.map(([key_of_figure, unit], place) => cell(number(figures[key_of_figure]), unit, "", place ? "" : "main")),
     cell(latency(figures.latency_mean_us), "mean"), cell(at(99), "99%", tail(figures, 99)),
-    make("div", { class: "figure ratio" }, make("b", {}, first), make("span", {}, first ? "the first" : "")),
+    make("div", { class: "figure ratio" }, ...ratio(view)),
   ];
 }
+
+/** Returns the ratio of a system's rate to the first system's, or that no difference is shown. */
+function ratio(view) {
+  if (!view.ratio) return [];
+  return view.ratio.is_shown ? [make("b", {}, `${view.ratio.text} ×`), make("span", {}, "the first")] : [make("span", {}, view.ratio.text)];
+}
+
+/** Returns the last stage that a system has reached; a system whose figures are final has reached all. */
+function reached(view) {
+  if (view.stale || !view.stages.length) return -1;
+  return view.is_settled ? 2 : view.stages.length - 1;
+}
+
+/** Returns the figures of a system at a stage, or at the last stage that it has. */
+const at_stage = (view, stage) => view.stages.slice(0, stage + 1).filter(Boolean).at(-1) ?? view.figures;
 
 /** Returns the path, the times, the faults and the warnings of a system. */
 function below(view, figures, slowest) {
@@ -184,7 +219,7 @@ function below(view, figures, slowest) {
     make("details", {}, make("summary", {}, "How this was computed"),
       ...figures.warnings.slice(0, assumed).map((text) => make("p", { class: "error" }, text)),
       make("p", { class: "soft" }, figures.bottleneck),
-      make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)} of simulated time, ${Math.round(view.elapsed_ms)} ms here. Use the command line for a longer run, which may fill a cache.`)),
+      make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)} of simulated time, ${Math.round(view.elapsed_ms)} ms here.`)),
   ];
 }
 
@@ -196,12 +231,18 @@ function busiest(figures) {
 /** Requests the answer as a sentence. */
 async function sentence() {
   const sentence_number = ++answers, all = names();
-  const systems = slots.map(({ figures }, slot) => ({ name: all[slot], figures })).filter(({ figures }) => figures);
-  // Until the first figures arrive, the page states that it simulates.
-  if (!systems.length && slots.some((one) => one.stale)) return;
+  // All figures of a sentence are of the same stage: the last that all systems have reached.
+  const able = slots.filter(({ figures, stale }) => figures || stale);
+  const stage = Math.min(...able.map(reached));
+  if (able.length && stage < 0) return;
+  const compared = able.filter((view) => view.stages.length);
+  const systems = compared.map((view) => ({ name: all[slots.indexOf(view)], figures: at_stage(view, stage) }));
   try {
-    const reply = await (await ask("/api/answer", { systems })).json();
+    const reply = await ask("answer", { systems });
     if (sentence_number !== answers) return;
+    slots.forEach((view) => { view.ratio = null; });
+    compared.forEach((view, place) => { view.ratio = reply?.ratios[place]; });
+    compared.forEach((view) => { const cell = view.result.querySelector(".ratio"); cell?.replaceChildren(...ratio(view)); });
     of("answer").textContent = reply?.sentence ?? "No system has figures.";
     of("caution").textContent = reply?.caution ?? "";
     const stale = slots.some((one) => one.stale);
@@ -215,18 +256,10 @@ function draw_curves() {
   curves(of("curves"), systems, state.test.pattern === "random", state.test.queue_depth);
 }
 
-/** Reads this machine and adds it to the platforms. */
-async function readMachine() {
-  const reply = await (await ask("/api/machine")).json();
-  Object.assign(library.platforms.find((one) => one.id === MACHINE), { ports: reply.platform.ports, leftOut: reply.left_out });
-}
-
-/** Draws everything. If a system uses this machine, the machine is read first. */
-async function allRead() {
-  let problem = null;
-  if (state.systems.some(({ system }) => isHere(system))) await readMachine().catch((error) => { problem = error; });
-  all();
-  if (problem) state.systems.forEach(({ system }, slot) => { if (isHere(system)) { clearTimeout(slots[slot].timer); fail(slots[slot], words(problem)); } });
+/** Adds the machine in the file to the platforms. */
+async function addMachine(machine) {
+  const { platform, left_out } = await ask_all("machine", machine);
+  library.platforms.unshift({ ...platform, name: "This machine", leftOut: left_out });
 }
 
 /** Creates the row and the column of a system: its box, and space for its figures. */
@@ -235,8 +268,7 @@ function system(view, slot) {
   const about = make("p", { class: "soft about" }, own_about(asked.system));
   const said = make("p", { class: "advice", role: "status" });
   const pick = picker({ label: `System ${slot + 1}`, name: line(library, asked.system), present: () => asked.system, said: (text) => { said.textContent = text; },
-    choose: async (one) => {
-      if (isHere(one.system)) await readMachine().catch((error) => fail(view, words(error)));
+    choose: (one) => {
       Object.assign(asked, { system: one.system, set: [] });
       about.textContent = own_about(one.system);
       dropped.forget();
@@ -268,8 +300,8 @@ function own_about(system) {
   return parts(library, system).about + (left.length ? `. Without a port: ${left.join("; ")}` : "");
 }
 
-function changed(view) {
-  keep();
+function changed(view, control = `system ${view.number}`) {
+  keep(control);
   view.heading.lastChild.textContent = names()[slots.indexOf(view)];
   simulate(view);
 }
@@ -278,7 +310,7 @@ function changed(view) {
 async function saveStudy() {
   of("study-said").textContent = "";
   try {
-    const { text } = await (await ask("/api/study", { systems: state.systems.map(sent), test: state.test })).json();
+    const { text } = await ask("study", { systems: state.systems.map(sent), test: state.test });
     const url = URL.createObjectURL(new Blob([text], { type: "application/toml" }));
     const link = make("a", { href: url, download: "lanemark-study.toml" });
     link.click();
@@ -291,7 +323,7 @@ async function saveStudy() {
 /** Creates the fields of the test, which apply to all systems, and its presets. */
 function test() {
   const asked = state.test;
-  const turn = (key, value) => { asked[key] = value; turned(); };
+  const turn = (key, value) => { asked[key] = value; turned(key); };
   const slider = (label, values, key, word = String) => {
     const shown = make("output", {}, word(asked[key]));
     const at = Math.max(0, values.indexOf(asked[key]));
@@ -300,17 +332,20 @@ function test() {
     return field(label, input, shown);
   };
   const shares = Array.from({ length: 21 }, (_, index) => index * 5);
+  const options = (values, own) => (values.includes(own) ? values : [own, ...values]).map((text) => [text, text]);
   const read = (share) => (share === 0 ? "0%, writes only" : `${share}%`);
   of("test").replaceChildren(
     field("Pattern", select([["random", "random"], ["sequential", "sequential"]], asked.pattern, (value) => turn("pattern", value))),
     slider("Block size", BLOCKS, "block"), slider("Queue depth", DEPTHS, "queue_depth"), slider("Reads", shares, "read_percent", read),
     slider("Threads", [1, 2, 4, 8, 16], "threads"),
-    field("Span", select(SPANS.map((span) => [span, span]), asked.span, (value) => turn("span", value))));
+    field("Span", select(options(SPANS, asked.span), asked.span, (value) => turn("span", value))),
+    field("Duration", select(options(DURATIONS, asked.duration), asked.duration, (value) => turn("duration", value))),
+    field("Flush after each write", select([["no", "no"], ["yes", "yes"]], asked.flush ? "yes" : "no", (value) => turn("flush", value === "yes"))));
   presets();
 }
 
-function turned() {
-  keep();
+function turned(control) {
+  keep(control);
   presets();
   slots.forEach(simulate);
 }
@@ -325,7 +360,7 @@ function presets() {
   }
   of("presets").replaceChildren(make("button", { type: "button", id: "eight", title: "The eight tests of CrystalDiskMark 8 on all systems", onclick: eight }, "CrystalDiskMark"),
     ...PRESETS.map(([name, preset]) => make("button", { type: "button", title: title(preset), "aria-pressed": String(is_now(preset)),
-      onclick: () => { Object.assign(state.test, preset); test(); turned(); } }, name)));
+      onclick: () => { Object.assign(state.test, preset); test(); turned(name); } }, name)));
 }
 
 /** Runs CrystalDiskMark's eight tests on all systems, one system at a time, so that their run times are independent. */
@@ -338,10 +373,10 @@ async function eight() {
   const systems = [...slots], all = systems.map(() => []), columns = names(), colours = state.systems.map(({ colour }) => colour);
   for (const [slot, view] of systems.entries()) {
     try {
-      const answer = await ask("/api/workload", { page: `${PAGE}-8`, slot: view.number, system: sent(state.systems[slot]), workload: "crystaldiskmark-8" });
-      for await (const reply of lines(answer)) {
+      const began = performance.now(), question = { system: sent(state.systems[slot]), workload: "crystaldiskmark-8" };
+      for await (const reply of steps("files", "workload", question)) {
         if (reply.stage === "figures") all[slot][reply.index] = reply.figures;
-        longest_ms = Math.max(longest_ms, reply.elapsed_ms);
+        longest_ms = Math.max(longest_ms, performance.now() - began);
         draw_eight(all, columns, colours);
       }
     } catch (error) { fail(view, words(error)); }
@@ -357,16 +392,16 @@ function draw_eight(all, columns, colours) {
     const most = Math.max(...values.map((value) => value ?? 0), 1e-9);
     return [name, ...values.map((value, slot) => [make("span", { class: "with-bar" }, bar([[(value ?? 0) / most, `s${colours[slot]}`]]), make("span", {}, number(value)))])];
   });
-  table(of("eight-table"), ["MB/s", ...columns], rows, "CrystalDiskMark 8, each test simulated briefly");
+  table(of("eight-table"), ["MB/s", ...columns], rows, "CrystalDiskMark 8");
 }
 
-/** Draws all systems again. If `kept` is true, known figures remain. */
-function all(kept = false) {
-  if (!kept) {
+/** Draws all systems again. If `is_kept` is true, known figures remain. */
+function all(is_kept = false) {
+  if (!is_kept) {
     slots.forEach((view) => { view.abort?.abort(); clearTimeout(view.timer); });
     slots = state.systems.map((_, number) => blank(number));
   }
-  keep();
+  keep(is_kept ? `systems ${slots.length}` : undefined);
   test();
   const made = slots.map(system);
   of("systems").replaceChildren(...made.map(([row]) => row));
@@ -377,9 +412,9 @@ function all(kept = false) {
   slots.filter((view) => !view.figures).forEach(simulate);
 }
 
-/** Returns the data of a system without figures. The server identifies the system by its number. */
+/** Returns the data of a system without figures. A worker simulates each number. */
 function blank(number) {
-  return { number, figures: null, points: [], key: null, stale: true, abort: null, timer: 0, nodes: [], elapsed_ms: 0 };
+  return { number, figures: null, stages: [], ratio: null, is_settled: false, points: [], key: null, stale: true, abort: null, timer: 0, nodes: [], elapsed_ms: 0 };
 }
 
 function add() {
@@ -392,22 +427,33 @@ function add() {
 }
 
 async function begin() {
+  const inside = JSON.parse(of("inside").textContent);
   try {
-    library = await (await ask("/api/library")).json();
-    library.platforms.unshift({ id: MACHINE, name: "This machine", ports: [] });
+    library = START.library;
+    if (inside.machine) await addMachine(inside.machine);
   } catch (error) {
     of("systems").replaceChildren(make("p", { class: "error", role: "alert" }, words(error) || error.message));
     return;
   }
-  if (!state.systems.length) state.systems = structuredClone(FIRST.systems);
   const listed = () => { const all = names(); return state.systems.map((one, slot) => ({ system: sent(one), name: all[slot], colour: one.colour })); };
-  dropped = results(PAGE, listed);
+  dropped = results(listed);
+  of("questions").replaceChildren(...START.questions.map(({ id, title }) => make("a", { href: `#question=${id}` }, title)));
   of("study").addEventListener("click", saveStudy);
   of("add").addEventListener("click", add);
-  addEventListener("hashchange", () => { state = read() ?? state; dropped.forget(); allRead(); });
+  // The page's own changes of the address are not read again.
+  addEventListener("hashchange", () => {
+    if (location.hash === kept.hash) return;
+    kept = { control: null, at: 0, hash: location.hash };
+    state = read();
+    dropped.forget();
+    all();
+  });
   let resize = 0;
   addEventListener("resize", () => { clearTimeout(resize); resize = setTimeout(draw_curves, 100); });
-  allRead();
+  state = read();
+  prepare([...state.systems.keys(), "quick"]);
+  all();
+  if (inside.documents.length) await dropped.take(inside.documents.map(({ name, text }) => new File([text], name)));
 }
 
 begin();

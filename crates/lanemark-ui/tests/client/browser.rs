@@ -152,8 +152,8 @@ impl Browser {
         }
     }
 
-    /// Returns errors on the page's console, and requested addresses other than `own`.
-    pub(crate) fn complaints(&self, own: &str) -> Vec<String> {
+    /// Returns errors on the page's console, and requested addresses that are not files or parts of the page.
+    pub(crate) fn complaints(&self) -> Vec<String> {
         let texts = self.events.iter().filter_map(|event| {
             let params = &event["params"];
             match event["method"].as_str()? {
@@ -162,9 +162,8 @@ impl Browser {
                 }
                 "Network.requestWillBeSent" => {
                     let url = params["request"]["url"].as_str()?;
-                    let is_own = url.starts_with(own)
-                        || url.starts_with("data:")
-                        || url.starts_with(&format!("blob:{own}"));
+                    let mut own = ["file:", "data:", "blob:"].iter();
+                    let is_own = own.any(|scheme| url.starts_with(scheme));
                     (!is_own).then(|| url.to_owned())
                 }
                 _ => None,
