@@ -9,10 +9,10 @@
 mod completed_tests;
 mod completion;
 mod disks;
-mod emptying;
 mod flash;
 #[cfg(test)]
 mod flash_tests;
+mod flushes;
 mod old_data;
 mod phase_change;
 mod printed;

@@ -49,6 +49,9 @@ pub(super) struct TestLane {
     open: Option<OpenLoopArrivals>,
     /// The start of the source and the start of the destination, if the test writes the data that it has read.
     copied: Option<(Bytes, Bytes)>,
+    /// For each thread, the submission of the first write that its next flush writes back; empty if flushes do not
+    /// write back data.
+    unflushed: Vec<Option<Instant>>,
     counting_from: Instant,
     /// Instant at which counting must end.
     deadline: Instant,
@@ -94,16 +97,16 @@ impl TestLane {
         let deadline = test.duration.map(|duration| counting_from + duration);
         let targets = spec.targets();
         let count = targets.len() as u64;
+        let threads = test.threads * count as u32;
         Self {
             place,
-            threads: (0..test.threads * count as u32)
-                .map(|thread| stream(test, requests, thread, key))
-                .collect(),
+            unflushed: vec![None; if requests.mix.written_back { threads as usize } else { 0 }],
+            threads: (0..threads).map(|thread| stream(test, requests, thread, key)).collect(),
             targets,
             threads_per_target: test.threads,
             queue_depth: requests.queue_depth,
             think: requests.think,
-            open: OpenLoopArrivals::for_test(test, test.threads * count as u32, key, place.from),
+            open: OpenLoopArrivals::for_test(test, threads, key, place.from),
             copied: requests.mix.copy_to.map(|to| (test.offset, to)),
             counting_from,
             deadline: deadline.unwrap_or(Instant::from_picoseconds(u64::MAX)),
@@ -293,6 +296,7 @@ impl TestLane {
         if let RequestStatus::Failed(kind) = completion.status {
             self.errors.record(kind);
         }
+        let began = self.beginning_of(completion);
         if completion.completed < self.counting_from {
             return;
         }
@@ -309,6 +313,7 @@ impl TestLane {
         }
         let latency = completion.completed.since(completion.submitted);
         debug_assert_eq!(completion.budget.total(), latency, "the stages must sum to the latency");
+        let latency = completion.completed.since(began);
         tally.count(completion, latency);
         if let Some(all) = &mut self.beside_rounds {
             all.count(completion, latency);
@@ -319,6 +324,24 @@ impl TestLane {
                 series.close(at, Some(simulator.drive_use()));
             }
             series.record(completion.access.operation, completion.access.length, latency);
+        }
+    }
+
+    /// Returns the instant from which the latency of a request is measured: its submission or, for a flush that writes
+    /// back data, the submission of the first of these writes.
+    fn beginning_of(&mut self, completion: &Completion) -> Instant {
+        let slot = LaneTag::decode(completion.tag).slot;
+        let thread = self.open.as_ref().map_or(slot, |open| open.thread(slot));
+        let Some(unflushed) = self.unflushed.get_mut(thread as usize) else {
+            return completion.submitted;
+        };
+        match completion.access.operation {
+            Operation::Flush => unflushed.take().unwrap_or(completion.submitted),
+            Operation::Write => {
+                unflushed.get_or_insert(completion.submitted);
+                completion.submitted
+            }
+            Operation::Read | Operation::Trim => completion.submitted,
         }
     }
 
