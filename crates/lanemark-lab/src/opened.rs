@@ -169,8 +169,9 @@ pub fn size_of(path: &Path) -> Option<Bytes> {
 
 impl OpenedWorkload {
     /// Adapts the workload to the simulator, which does not model a page cache. Tests that would wait for buffered
-    /// reads run at queue depth 1, requests that are not multiples of 512 B become whole pages, and flushes write back
-    /// what was written since the previous flush. Returns a warning about these assumptions, or `None` if no request would go through the page cache.
+    /// reads run at queue depth 1, requests that are not multiples of 512 B become whole pages, and a flush writes back
+    /// the data since the previous flush. Returns a warning about these assumptions, or `None` if no request would go
+    /// through the page cache.
     pub fn simulate(&mut self) -> Option<Warning> {
         let whole_pages = self.workload.take_pages();
         let settings = self.settings.as_ref();

@@ -1,9 +1,9 @@
 //! The answer for tests that flush after every write: the duration of the flushes, and of a write together with its
 //! flush, which is the time that fio's rate contains.
 //!
-//! A limit is named only if the test is the check for which it was published. etcd requires a 99th percentile below 10 ms
-//! for the duration of `fdatasync` on its log (etcd's FAQ, "What does the etcd warning `failed to send out heartbeat on
-//! time` mean?"), and OpenShift's guide checks a disk with fio and the same limit: one thread writes small requests in
+//! A limit is named only if the test is the check for which it was published. etcd requires a 99th percentile below 10
+//! ms for the duration of `fdatasync` on its log (etcd's FAQ, "What does the etcd warning `failed to send out heartbeat
+//! on time` mean?"), and OpenShift's guide checks a disk with fio and the same limit: one thread writes small requests in
 //! order through the page cache. The percentile covers the flushes of all repeats together. A test with too few flushes
 //! for the percentile is omitted.
 
@@ -73,7 +73,8 @@ fn is_log_check(result: &TestResult, is_buffered: bool) -> bool {
     requests.is_in_order() && outstanding == 1 && is_buffered && test.block_mean() <= LOG_MOST
 }
 
-/// Returns the comparison of a 99th percentile with etcd's limit. `ends` is the 80% interval of the percentile, if known.
+/// Returns the comparison of a 99th percentile with etcd's limit. `ends` is the 80% interval of the percentile, if it is
+/// known.
 fn compared(p99: f64, ends: Option<[f64; 2]>) -> String {
     let bound = BOUND_NS as f64;
     let interval = interval_text(ends);

@@ -1,5 +1,5 @@
-//! The phases of a test as a sentence, such as `1,600 MB/s for 88.0 s (141 GB), until the pseudo-SLC cache is full; then
-//! 150 MB/s`.
+//! The phases of a test as a sentence, such as `1,600 MB/s for 88.0 s (141 GB), until the pseudo-SLC cache is full;
+//! then 150 MB/s`.
 
 use lanemark_schema::result::{RatePhase, Sample, TestResult};
 use lanemark_schema::units::Duration;
@@ -21,8 +21,8 @@ pub fn phases_sentence(test: &Test, sample: &Sample) -> Option<String> {
     Some(format!("{}: {}.", test.name, phases_text(test, sample)?))
 }
 
-/// Returns the phases of a sample of `test`, each with its rate, its length and, for large requests, the amount of data.
-/// Returns `None` if there is only one phase.
+/// Returns the phases of a sample of `test`, each with its rate, its length and, for large requests, the amount of
+/// data. Returns `None` if there is only one phase.
 pub(crate) fn phases_text(test: &Test, sample: &Sample) -> Option<String> {
     let (last, earlier) = sample.phases.split_last()?;
     if earlier.is_empty() {

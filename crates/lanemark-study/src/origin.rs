@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clause_names_the_ratings_that_nobody_read() {
+    fn a_clause_names_the_ratings_that_are_not_verified() {
         let of = |source: &str, key| Origin::Sourced(source.to_owned()).is_unverified(key);
         assert!(of("a data sheet; unverified", "read"));
         assert!(of("a data sheet; unverified: read, write", "write"));

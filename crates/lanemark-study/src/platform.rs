@@ -129,9 +129,9 @@ impl Platform {
     }
 }
 
-/// The ratio by which the processor times of a host file are longer on this platform's processor. A host file states the
-/// speed of the processor for which its times hold (`times_for`). The times in a platform file hold for its own
-/// processor, so they have no such statement.
+/// The ratio by which the processor times of a host file are longer on this platform's processor. A host file states
+/// the speed of the processor for which its times hold (`times_for`). The times in a platform file hold for its own
+/// processor, so this key is absent.
 #[derive(Clone, Copy)]
 struct Pace(f64);
 

@@ -1,8 +1,10 @@
 //! Published single-thread speeds of processors, relative to the Intel Core i7-6700 (`reference/processors.csv`).
 //!
 //! The time of a request in the host follows the speed of one core, so a host file's times are converted to another
-//! platform by this ratio. One benchmark cannot represent every program: the ratio ignores caches, memory and the cost of
-//! mitigations.
+//! platform by this ratio. One benchmark cannot represent every program: the ratio ignores caches, memory and the cost
+//! of mitigations.
+
+use std::fmt;
 
 const TABLE: &str = include_str!("../../../reference/processors.csv");
 
@@ -15,6 +17,26 @@ pub struct Processor {
     pub speed: f64,
     /// Name of the benchmark.
     pub benchmark: &'static str,
+}
+
+impl Processor {
+    /// Returns the text of a platform or host file with the speed as `key` in its table `[cpu]`.
+    pub fn added_to(&self, file: &str, key: &str) -> String {
+        let Self { name, speed, benchmark } = self;
+        let line =
+            format!("[cpu]\n{key} = {{ value = {speed}, source = \"{name}: {benchmark}\" }}\n");
+        file.replacen("[cpu]\n", &line, 1)
+    }
+}
+
+impl fmt::Display for Processor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, speed, benchmark } = self;
+        write!(
+            f,
+            "{name}, {speed} times the single-thread speed of an Intel Core i7-6700 ({benchmark})"
+        )
+    }
 }
 
 /// Returns the processor whose name occurs in `model`, the model name that the kernel reports. Returns `None` if the
@@ -79,6 +101,10 @@ mod tests {
         // The table names this processor without a speed.
         assert_eq!(speed("AMD Ryzen 9 9950X 16-Core Processor"), None);
         assert_eq!(speed("a processor"), None);
+        let text =
+            find("AMD EPYC 7302P").unwrap().added_to("[host]\n[cpu]\nwake = \"1 us\"\n", "speed");
+        let wanted = "[host]\n[cpu]\nspeed = { value = 0.817, source = \"AMD EPYC 7302P: PassMark single thread (2022)\" }\nwake";
+        assert!(text.starts_with(wanted), "{text}");
     }
 
     #[test]

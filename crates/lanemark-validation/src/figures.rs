@@ -24,7 +24,7 @@ pub const GRIDS: &str = "reference/validation/grids.csv";
 pub const ALL: &str = "all";
 /// The class that contains all rows except the rows of resctl-bench.
 pub const WITHOUT_RESCTL_BENCH: &str = "no resctl-bench";
-/// The class that contains all rows of drives none of whose ratings is unverified.
+/// The class that contains all rows of drives whose ratings were all found in an opened publication.
 pub const VERIFIED_RATINGS: &str = "verified ratings";
 /// The class that contains all rows whose figure is the 99th or a higher percentile of the latency.
 pub const TAILS: &str = "tails";

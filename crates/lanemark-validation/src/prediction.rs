@@ -53,7 +53,7 @@ pub struct PredictedMeasurement {
     /// Whether the row comes from resctl-bench. The causes of these rows' errors are not known
     /// (`docs/validation/published.md`).
     pub is_of_resctl_bench: bool,
-    /// Whether the drive has ratings, each of which was found in an opened publication.
+    /// Whether the drive has ratings, and all of them were found in an opened publication.
     pub has_verified_ratings: bool,
     /// Whether the figure is the 99th or a higher percentile of the latency.
     pub is_tail: bool,

@@ -30,8 +30,8 @@ const OWN: UnmodelledFactors = UnmodelledFactors::on_either_side(OWN_LEFT_OUT);
 const RATED_LINK: UnmodelledFactors = UnmodelledFactors { low: 0.56, high: 1.18 };
 /// Factors of hard disks.
 const DISK: UnmodelledFactors = UnmodelledFactors { low: 0.43, high: 1.35 };
-/// Factors of one request that waits for a flush, if a power cut would destroy the data in the drive's buffer. The range
-/// of the flush's own time contains the spread of such drives, and two measurements of one drive differ by this factor.
+/// Factors of one request that waits for a flush, if a power cut would destroy the data in the drive's buffer. The
+/// range of the flush's own time contains the spread of such drives. Two measurements of one drive differ by this factor.
 const FLUSH: UnmodelledFactors = UnmodelledFactors::on_either_side(1.5);
 /// Factors of one request that waits for a flush of a drive with a protected buffer.
 const PROTECTED_FLUSH: UnmodelledFactors = UnmodelledFactors { low: 0.37, high: 1.97 };
@@ -188,8 +188,7 @@ mod tests {
             );
             assert_eq!(given, wanted, "row {row}");
         }
-        let mut protected = rated(PLAIN);
-        protected.spec.attachments[0].drive.write_cache = WriteCacheMode::Protected;
+        let protected = rated("kingston-dc600m-960gb@workstation-z170:sata");
         let flushed = test(0.0, Some(1));
         let mut together = flushed.clone();
         together.threads = 2;

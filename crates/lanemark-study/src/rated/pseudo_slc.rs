@@ -89,9 +89,9 @@ pub(super) fn pseudo_slc(
     true
 }
 
-/// Sets the program time with which the dies store new data after the cache is full. The rate is a share of `sequential`,
-/// the rated writes in bytes a second: published rates after the cache follow the rating and not the number of dies,
-/// because controllers empty the cache at the same time.
+/// Sets the program time with which the dies store new data after the cache is full. The rate is a share of
+/// `sequential`, the rated writes in bytes a second: published rates after the cache follow the rating and not the
+/// number of dies, because controllers empty the cache at the same time.
 pub(super) fn program_after_cache(
     usual: &CachePrior,
     array: &FlashArray,

@@ -7,6 +7,7 @@ use super::super::energy::{EnergyMetering, energy};
 use super::convergence::{Convergence, EarlyEnd, RequiredFigures, SteadyRun, may_converge};
 use super::open::OpenLoopArrivals;
 use super::tally::{RoundsRun, Tally};
+use super::unflushed::UnflushedWrites;
 use crate::fault::RequestStatus;
 use crate::run::path_use::{HopBusyTimes, busy_since, path_use, share_of_time};
 use crate::run::progress::Progress;
@@ -49,9 +50,7 @@ pub(super) struct TestLane {
     open: Option<OpenLoopArrivals>,
     /// The start of the source and the start of the destination, if the test writes the data that it has read.
     copied: Option<(Bytes, Bytes)>,
-    /// For each thread, the submission of the first write that its next flush writes back; empty if flushes do not
-    /// write back data.
-    unflushed: Vec<Option<Instant>>,
+    unflushed: UnflushedWrites,
     counting_from: Instant,
     /// Instant at which counting must end.
     deadline: Instant,
@@ -63,7 +62,6 @@ pub(super) struct TestLane {
     outstanding: u64,
     /// Number of bytes that all lanes had moved when counting began.
     moved_before: u64,
-    /// Instant at which the last request was counted.
     last: Instant,
     /// Counted requests, either since the first counted request or in the current round.
     tally: Option<Tally>,
@@ -100,7 +98,7 @@ impl TestLane {
         let threads = test.threads * count as u32;
         Self {
             place,
-            unflushed: vec![None; if requests.mix.written_back { threads as usize } else { 0 }],
+            unflushed: UnflushedWrites::new(requests, threads),
             threads: (0..threads).map(|thread| stream(test, requests, thread, key)).collect(),
             targets,
             threads_per_target: test.threads,
@@ -296,7 +294,9 @@ impl TestLane {
         if let RequestStatus::Failed(kind) = completion.status {
             self.errors.record(kind);
         }
-        let began = self.beginning_of(completion);
+        let slot = LaneTag::decode(completion.tag).slot;
+        let thread = self.open.as_ref().map_or(slot, |open| open.thread(slot));
+        let began = self.unflushed.beginning_of(completion, thread);
         if completion.completed < self.counting_from {
             return;
         }
@@ -324,24 +324,6 @@ impl TestLane {
                 series.close(at, Some(simulator.drive_use()));
             }
             series.record(completion.access.operation, completion.access.length, latency);
-        }
-    }
-
-    /// Returns the instant from which the latency of a request is measured: its submission or, for a flush that writes
-    /// back data, the submission of the first of these writes.
-    fn beginning_of(&mut self, completion: &Completion) -> Instant {
-        let slot = LaneTag::decode(completion.tag).slot;
-        let thread = self.open.as_ref().map_or(slot, |open| open.thread(slot));
-        let Some(unflushed) = self.unflushed.get_mut(thread as usize) else {
-            return completion.submitted;
-        };
-        match completion.access.operation {
-            Operation::Flush => unflushed.take().unwrap_or(completion.submitted),
-            Operation::Write => {
-                unflushed.get_or_insert(completion.submitted);
-                completion.submitted
-            }
-            Operation::Read | Operation::Trim => completion.submitted,
         }
     }
 
