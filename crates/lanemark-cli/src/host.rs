@@ -7,7 +7,7 @@ use lanemark_measure::host::HostProbe;
 use lanemark_measure::machine;
 use lanemark_schema::units::Duration;
 use lanemark_study::document::Document;
-use lanemark_study::host;
+use lanemark_study::{host, processors};
 
 use crate::args::BenchArgs;
 use crate::failure::{CommandOutcome, Failure};
@@ -44,10 +44,16 @@ pub(crate) fn measure(args: &BenchArgs, out: &Path) -> Result<CommandOutcome, Fa
     let measured = probe.run(&mut |part| progress.keep_moving(&format!("measuring: {part}")))?;
     drop(progress);
     let Some(figures) = measured else { return Ok(CommandOutcome::Interrupted) };
+    let processor = processors::find(&machine().cpu);
     let text = figures.text(name, &machine().description());
+    let text = processor.map_or(text.clone(), |processor| processor.added_to(&text, "times_for"));
     // The text is written only if the reader of host files accepts it.
     host::values(&Document::parse(&out.display().to_string(), &text)?)?;
     outlet.write(&text)?;
+    match processor {
+        Some(processor) => tell!("processor: {processor}"),
+        None => tell!("processor: {}, whose speed is not known", machine().cpu),
+    }
     let micro = |ns: f64| format!("{:.2} µs", ns / 1e3);
     for (what, value) in [
         ("submit a request", figures.submit),

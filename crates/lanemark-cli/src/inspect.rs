@@ -12,7 +12,8 @@ use lanemark_lab::{input, machine};
 use lanemark_report::{ceilings_text, inspection_svg, inspection_text};
 use lanemark_schema::result::{HopCeiling, Inspection};
 use lanemark_study::library::LibraryKind;
-use lanemark_study::{Location, StudyError, inspected, workload};
+use lanemark_study::processors::Processor;
+use lanemark_study::{Location, StudyError, inspected, processors, workload};
 use serde::Serialize;
 
 use crate::args::InspectArgs;
@@ -36,6 +37,7 @@ fn write_platform(
     path: &Path,
     inspection: &Inspection,
     processors: Option<u32>,
+    processor: Option<Processor>,
 ) -> Result<(), Failure> {
     if path.extension().is_none_or(|extension| extension != "toml") {
         let message = format!("--as-platform {}: expected a .toml file", path.display());
@@ -44,10 +46,18 @@ fn write_platform(
     let outlet = OutputFile::open(path, &PLATFORM)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let made = inspected::platform_file(inspection, &stem, processors)?;
-    outlet.write(&made.text)?;
+    let text = processor.map_or(made.text.clone(), |known| known.added_to(&made.text, "speed"));
+    outlet.write(&text)?;
+    processor.iter().for_each(|known| tell!("processor: {known}"));
     made.left_out.iter().for_each(|reason| tell!("note: device without a port: {reason}"));
     tell!("wrote {}; its ports: {}", path.display(), made.ports.join(", "));
     Ok(())
+}
+
+/// Returns the processor of this machine, if the inspected tree is its own and the processor's speed is known.
+fn own_processor(args: &InspectArgs) -> Option<Processor> {
+    let is_own = args.sysfs == Path::new("/sys") && described::file(args).is_none();
+    processors::find(&lanemark_measure::machine().cpu).filter(|_| is_own)
 }
 
 /// Returns the sysfs tree to read.
@@ -153,7 +163,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome, Failure> {
         write_capture(reserved, captured, target, &inspection)?;
     }
     if let Some(path) = &args.as_platform {
-        write_platform(path, &inspection, sysfs.processors())?;
+        write_platform(path, &inspection, sysfs.processors(), own_processor(args))?;
     }
     if let Some(drawing) = &drawing {
         drawing.write(&inspection_svg(&inspection))?;

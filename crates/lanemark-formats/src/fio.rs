@@ -339,6 +339,7 @@ fn test(job: &Job, placed: &JobRange, findings: &mut JobProblems) -> Option<Test
             sizes: blocks.sizes,
             trim_share: trim_share(job, direction, findings),
             flush_every: flushes(job, direction, findings),
+            written_back: false,
             copy_to: None,
         };
     });

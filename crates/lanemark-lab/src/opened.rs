@@ -164,8 +164,9 @@ pub fn size_of(path: &Path) -> Option<Bytes> {
 
 impl OpenedWorkload {
     /// Adapts the workload to the simulator, which does not model a page cache. Tests that would wait for buffered
-    /// reads run at queue depth 1, and requests that are not multiples of 512 B become whole pages. Returns a warning
-    /// about these assumptions, or `None` if no request would go through the page cache.
+    /// reads run at queue depth 1, requests that are not multiples of 512 B become whole pages, and a flush writes back
+    /// the data since the previous flush. Returns a warning about these assumptions, or `None` if no request would go
+    /// through the page cache.
     pub fn simulate(&mut self) -> Option<Warning> {
         let whole_pages = self.workload.take_pages();
         let settings = self.settings.as_ref();
@@ -182,6 +183,9 @@ impl OpenedWorkload {
         };
         let mut tests_at_depth_one = 0;
         for test in &mut self.workload.tests {
+            if let Some(requests) = test.requests_mut().filter(|_| is_buffered) {
+                requests.mix.written_back = requests.mix.flush_every.is_some();
+            }
             if waiting.contains(&test.name)
                 && let Some(requests) = test.requests_mut()
             {

@@ -27,7 +27,7 @@ pub struct DriveRating {
 }
 
 /// Number of a drive's values by origin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginCounts {
     /// Values that a source states.
     pub stated: usize,
@@ -35,26 +35,34 @@ pub struct OriginCounts {
     pub derived: usize,
     /// Values for which no source was found.
     pub assumed: usize,
+    /// Names of the ratings that were found in no opened publication.
+    pub unverified: Vec<String>,
+    /// Number of all ratings in the file.
+    pub ratings: usize,
 }
 
 /// Returns the answer about a drive's model: how closely it meets the ratings, and the origins of its values.
-pub fn drive_answer(name: &str, ratings: &[DriveRating], origins: OriginCounts) -> String {
-    let OriginCounts { stated, derived, assumed } = origins;
+pub fn drive_answer(name: &str, ratings: &[DriveRating], origins: &OriginCounts) -> String {
+    let OriginCounts { stated, derived, assumed, unverified, ratings: rated } = origins;
     let total_count = stated + derived + assumed;
     let of = format!(
         "{stated} of its {total_count} values are stated, {derived} derived and {assumed} assumed"
     );
+    let unverified = match unverified.len() {
+        0 => String::new(),
+        count => format!(" {count} of {rated} ratings not verified: {}.", unverified.join(", ")),
+    };
     let worst =
         ratings.iter().max_by(|one, other| one.error().abs().total_cmp(&other.error().abs()));
     match worst {
-        None => format!("{name}: {of}."),
+        None => format!("{name}: {of}.{unverified}"),
         Some(worst) => {
             let among = match ratings.len() {
                 1 => "error against its rating".to_owned(),
                 count => format!("largest error against its {count} ratings"),
             };
             let error = percent(worst.error().abs());
-            format!("{name}: the model's {among} is {error} ({}); {of}.", worst.what)
+            format!("{name}: the model's {among} is {error} ({}); {of}.{unverified}", worst.what)
         }
     }
 }
@@ -64,7 +72,7 @@ pub fn drive_answer(name: &str, ratings: &[DriveRating], origins: OriginCounts) 
 pub fn ratings_text(
     name: &str,
     ratings: &[DriveRating],
-    origins: OriginCounts,
+    origins: &OriginCounts,
     reached: f64,
     style: &Style,
 ) -> String {
@@ -144,19 +152,26 @@ mod tests {
 
     #[test]
     fn the_answer_names_the_rating_that_is_missed_most() {
-        let origins = OriginCounts { stated: 3, derived: 4, assumed: 5 };
-        let answer = drive_answer("X", &[rating("reads", 101.0), rating("writes", 90.0)], origins);
+        let mut origins =
+            OriginCounts { stated: 3, derived: 4, assumed: 5, ..OriginCounts::default() };
+        let answer = drive_answer("X", &[rating("reads", 101.0), rating("writes", 90.0)], &origins);
         let wanted = "X: the model's largest error against its 2 ratings is 10.0% (writes); 3 of its 12 values are stated, 4 derived and 5 assumed.";
         assert_eq!(answer, wanted);
-        let bare = drive_answer("X", &[], origins);
+        let bare = drive_answer("X", &[], &origins);
         assert_eq!(bare, "X: 3 of its 12 values are stated, 4 derived and 5 assumed.");
+        (origins.unverified, origins.ratings) = (vec!["read".to_owned(), "write".to_owned()], 7);
+        let answer = drive_answer("X", &[], &origins);
+        assert!(
+            answer.ends_with(" 5 assumed. 2 of 7 ratings not verified: read, write."),
+            "{answer}"
+        );
     }
 
     #[test]
     fn a_missed_rating_is_marked_below_the_table() {
         let style = Style { width: 100, colour: false };
         let of = |simulated| {
-            ratings_text("X", &[rating("reads", simulated)], OriginCounts::default(), 0.01, &style)
+            ratings_text("X", &[rating("reads", simulated)], &OriginCounts::default(), 0.01, &style)
         };
         assert!(!of(100.5).contains("! reads"), "{}", of(100.5));
         assert!(of(90.0).contains("! reads: the model does not reach this rating"), "{}", of(90.0));

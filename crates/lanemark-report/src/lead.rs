@@ -5,6 +5,7 @@ use lanemark_schema::workload::Operation;
 
 use crate::Style;
 use crate::number::{fixed, grouped, is_wide, known_value, latency_text, rate_text, significant};
+use crate::rate_phases::phases_text;
 use crate::terminal::TerminalText;
 use crate::{credits, durable, target, wrong};
 
@@ -23,6 +24,12 @@ pub(crate) fn run(run: &RunResult) -> String {
         [only] => of_one(&subject, only),
         several => of_several(&subject, several),
     };
+    if let [only] = run.tests.as_slice()
+        && let Some(phases) =
+            only.samples.first().and_then(|sample| phases_text(&only.test, sample))
+    {
+        text += &format!(" It {} {phases}.", verb(only));
+    }
     let flushes = durable::sentences(run);
     if !flushes.is_empty() {
         text = flushes.join(" ");

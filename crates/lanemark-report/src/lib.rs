@@ -87,8 +87,8 @@ pub use terminal::{figure_rows, paragraph};
 pub use test_detail::{test_detail, test_details};
 pub use trial::{power_cut_verdict, trial_answer, trial_text};
 pub use verified::{verified_text, written_text};
-pub use wrong::wrong_outcome;
 pub use whatif::{whatif_evidence, whatif_text};
+pub use wrong::wrong_outcome;
 
 /// The style of terminal text, which the caller chooses for its terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
-//! The phases of a test as a sentence, such as `172,000 IOPS for 9.5 s, until the pseudo-SLC cache is full; then 38,800
-//! IOPS`.
+//! The phases of a test as a sentence, such as `1,600 MB/s for 88.0 s (141 GB), until the pseudo-SLC cache is full;
+//! then 150 MB/s`.
 
 use lanemark_schema::result::{RatePhase, Sample, TestResult};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
 
-use crate::number::{fixed, grouped, rate_text};
+use crate::number::{fixed, grouped, rate_text, significant};
 use crate::over_time::time_text;
 
 /// Block size from which rates are stated in MB/s.
@@ -18,6 +18,12 @@ pub(crate) fn sentence(result: &TestResult) -> Option<String> {
 
 /// Returns the phases of a sample of `test` as a sentence; `None` if there is only one phase.
 pub fn phases_sentence(test: &Test, sample: &Sample) -> Option<String> {
+    Some(format!("{}: {}.", test.name, phases_text(test, sample)?))
+}
+
+/// Returns the phases of a sample of `test`, each with its rate, its length and, for large requests, the amount of
+/// data. Returns `None` if there is only one phase.
+pub(crate) fn phases_text(test: &Test, sample: &Sample) -> Option<String> {
     let (last, earlier) = sample.phases.split_last()?;
     if earlier.is_empty() {
         return None;
@@ -36,10 +42,15 @@ pub fn phases_sentence(test: &Test, sample: &Sample) -> Option<String> {
             );
             from = phase.until;
             let end = phase.ended_by.map(|reserve| format!(", until {}", reserve.end()));
-            format!("{} for {}{}", rate(phase), time_text(length), end.unwrap_or_default())
+            let gigabytes = phase.iops * block * length.as_seconds() / 1e9;
+            let amount = match block {
+                block if block < LARGE => String::new(),
+                _ => format!(" ({} GB)", grouped(&significant(gigabytes))),
+            };
+            format!("{} for {}{amount}{}", rate(phase), time_text(length), end.unwrap_or_default())
         })
         .collect();
-    Some(format!("{}: {}; then {}.", test.name, parts.join("; then "), rate(last)))
+    Some(format!("{}; then {}", parts.join("; then "), rate(last)))
 }
 
 #[cfg(test)]
@@ -75,7 +86,8 @@ mod tests {
              pseudo-SLC cache is full; then 38,826 IOPS."
         );
         let text = sentence(&result("128 KiB", phases)).unwrap();
-        assert!(text.ends_with("; then 5,089 MB/s."), "{text}");
+        let cache = "; then 22,599 MB/s for 10.0 s (226 GB), until the pseudo-SLC cache is full; then 5,089 MB/s.";
+        assert!(text.ends_with(cache), "{text}");
     }
 
     #[test]

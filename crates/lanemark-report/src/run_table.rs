@@ -65,7 +65,9 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
         }
         sheet.blank();
     }
-    let phases = run.tests.iter().filter_map(rate_phases::sentence);
+    // The first sentence contains the phases of a single test.
+    let several = run.tests.iter().filter(|_| run.tests.len() > 1);
+    let phases = several.filter_map(rate_phases::sentence);
     for sentence in
         phases.chain(statistic(run)).chain(convergence_note(run)).chain(scaled_run_note(run))
     {

@@ -115,7 +115,8 @@ impl<'r> TrialResults<'r> {
 /// `None` if the runs are not a trial.
 pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
     let time = time_answer(runs)?;
-    let verdicts = runs.iter().filter_map(|run| power_cut_verdict(TrialResults::from_run(run)?.name, run));
+    let verdicts =
+        runs.iter().filter_map(|run| power_cut_verdict(TrialResults::from_run(run)?.name, run));
     let mut sentences: Vec<String> = verdicts.collect();
     sentences.push(time);
     Some(sentences.join(" "))

@@ -29,6 +29,7 @@ pub(crate) const TABLES: [(&str, &[&str]); 7] = [
             "wake",
             "idle_after",
             "thread_growth",
+            "times_for",
         ],
     ),
     ("ahci", DRIVER),
@@ -119,12 +120,19 @@ fn read(
     })
 }
 
+/// Reads a single-thread speed relative to the Intel Core i7-6700.
+pub(crate) fn processor_speed(section: &Section<'_>, key: &str) -> Result<Option<f64>, StudyError> {
+    let speed = |text: &str| text.parse().ok().filter(|speed| (0.01..=100.0).contains(speed));
+    section.optional_parsed(key, "a number from 0.01 to 100", speed)
+}
+
 fn value(section: &Section<'_>, key: &str) -> Result<(), StudyError> {
     match key {
         "submit_share" | "thread_growth" => section.optional_quantity::<Ratio>(key).map(drop),
         "transfer_max" | "journal_records" | "journal_commit" => {
             section.optional_quantity::<Bytes>(key).map(drop)
         }
+        "times_for" => processor_speed(section, key).map(drop),
         "io_threads" => section.optional_integer(key, 0, 1024).map(drop),
         "idle_after" | "timestamp_step" => section.optional_quantity::<Duration>(key).map(drop),
         // These times are steps of a request.

@@ -42,6 +42,7 @@ pub mod path;
 pub mod platform;
 pub mod plug;
 mod power;
+pub mod processors;
 pub mod rated;
 pub mod ratings;
 mod roomier;

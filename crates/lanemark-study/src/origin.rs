@@ -20,6 +20,19 @@ pub enum Origin {
     Overridden,
 }
 
+impl Origin {
+    /// Returns whether the source states that the value of `key` was found in no opened publication: with the clause
+    /// `unverified`, or `unverified: random_read, random_write` for some keys.
+    pub fn is_unverified(&self, key: &str) -> bool {
+        let Self::Sourced(source) = self else { return false };
+        source.split("; ").any(|clause| match clause.strip_prefix("unverified") {
+            Some("") => true,
+            Some(keys) => keys.trim_start_matches(':').split(',').any(|one| one.trim() == key),
+            None => false,
+        })
+    }
+}
+
 /// A model value as read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueRecord {
@@ -265,6 +278,16 @@ mod tests {
     fn value(text: &str, low: f64, high: f64) -> UncertainValue {
         let range = ValueRange { low, high };
         UncertainValue { parameter: "p".to_owned(), text: text.to_owned(), range }
+    }
+
+    #[test]
+    fn a_clause_names_the_ratings_that_are_not_verified() {
+        let of = |source: &str, key| Origin::Sourced(source.to_owned()).is_unverified(key);
+        assert!(of("a data sheet; unverified", "read"));
+        assert!(of("a data sheet; unverified: read, write", "write"));
+        assert!(!of("a data sheet; unverified: read, write", "random_write"));
+        assert!(!of("a data sheet, unverified by others", "read"));
+        assert!(!Origin::Derived("unverified".to_owned()).is_unverified("read"));
     }
 
     #[test]

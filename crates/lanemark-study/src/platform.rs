@@ -12,6 +12,7 @@ use lanemark_sim::spec::{
 use crate::document::{Context, Document, Section};
 use crate::drive::{Connector, pcie_width, plug};
 use crate::error::StudyError;
+use crate::host;
 pub use crate::links::NamedLink;
 use crate::links::packets;
 use crate::power;
@@ -78,14 +79,15 @@ impl Platform {
         let name = platform.text("name")?;
         platform.finish()?;
         let cpu = root.table("cpu")?;
+        let pace = Pace::read(&cpu)?;
         let cpu_spec = CpuSpec {
             cores: cpu.integer("cores", 1, 1024)? as u32,
-            request_submit: cpu.quantity("request_submit")?,
-            write_submit: cpu.optional_quantity("write_submit")?.unwrap_or_default(),
-            request_complete: cpu.quantity("request_complete")?,
-            pin_per_mib: cpu.optional_quantity("pin_per_mib")?.unwrap_or_default(),
-            read_work: data_work(&cpu, "read_work", "read_work_per_mib")?,
-            write_work: data_work(&cpu, "write_work", "write_work_per_mib")?,
+            request_submit: pace.of(cpu.quantity("request_submit")?),
+            write_submit: pace.of(cpu.optional_quantity("write_submit")?.unwrap_or_default()),
+            request_complete: pace.of(cpu.quantity("request_complete")?),
+            pin_per_mib: pace.of(cpu.optional_quantity("pin_per_mib")?.unwrap_or_default()),
+            read_work: pace.of_work(data_work(&cpu, "read_work", "read_work_per_mib")?),
+            write_work: pace.of_work(data_work(&cpu, "write_work", "write_work_per_mib")?),
             io_threads: cpu.optional_integer("io_threads", 0, 1024)?.unwrap_or_default() as u32,
             wake: cpu.optional_quantity("wake")?.unwrap_or_default(),
             idle_after: cpu.optional_quantity("idle_after")?.unwrap_or_default(),
@@ -105,7 +107,7 @@ impl Platform {
         ];
         for kind in kinds {
             if let Some(section) = root.optional_table(table_of(kind))? {
-                protocols.push(protocol(&section, kind)?);
+                protocols.push(protocol(&section, kind, pace)?);
             }
         }
         let links = root.read_tables("link", |section, links: &[NamedLink]| {
@@ -124,6 +126,28 @@ impl Platform {
         })?;
         root.finish()?;
         Ok(Self { name, cpu: cpu_spec, power, journal, protocols, ports })
+    }
+}
+
+/// The ratio by which the processor times of a host file are longer on this platform's processor. A host file states
+/// the speed of the processor for which its times hold (`times_for`). The times in a platform file hold for its own
+/// processor, so this key is absent.
+#[derive(Clone, Copy)]
+struct Pace(f64);
+
+impl Pace {
+    fn read(cpu: &Section<'_>) -> Result<Self, StudyError> {
+        let own = host::processor_speed(cpu, "speed")?;
+        let stated = host::processor_speed(cpu, "times_for")?;
+        Ok(Self(own.zip(stated).map_or(1.0, |(own, stated)| stated / own)))
+    }
+
+    fn of(self, time: Duration) -> Duration {
+        Duration::from_picoseconds((time.picoseconds() as f64 * self.0).round() as u64)
+    }
+
+    fn of_work(self, work: DataWorkSpec) -> DataWorkSpec {
+        DataWorkSpec { command_time: self.of(work.command_time), per_mib: self.of(work.per_mib) }
     }
 }
 
@@ -162,7 +186,11 @@ pub fn table_of(kind: ProtocolKind) -> &'static str {
     }
 }
 
-fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, StudyError> {
+fn protocol(
+    section: &Section<'_>,
+    kind: ProtocolKind,
+    pace: Pace,
+) -> Result<ProtocolSpec, StudyError> {
     let transfer_max = section.quantity("transfer_max")?;
     let spec = match kind {
         // All processor time is spent before the command is sent, and the controller does not read commands from
@@ -184,7 +212,7 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
         | ProtocolKind::SasHba
         | ProtocolKind::Uasp
         | ProtocolKind::BulkOnly => {
-            let driver_time = section.quantity("driver_time")?;
+            let driver_time = pace.of(section.quantity("driver_time")?);
             let (queues, queue_depth) = match kind {
                 ProtocolKind::Nvme => (
                     section.integer("queues", 1, NVME_QUEUES_MAX)? as u32,

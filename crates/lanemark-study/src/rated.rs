@@ -9,10 +9,10 @@
 mod completed_tests;
 mod completion;
 mod disks;
-mod emptying;
 mod flash;
 #[cfg(test)]
 mod flash_tests;
+mod flushes;
 mod old_data;
 mod phase_change;
 mod printed;
@@ -45,6 +45,22 @@ pub struct ExplainedDrive {
     pub values: Vec<ValueRecord>,
     /// Whether the media are platters.
     pub is_disk: bool,
+}
+
+impl ExplainedDrive {
+    /// Returns the names of the ratings that were found in no opened publication, and the number of all ratings.
+    pub fn unverified_ratings(&self) -> (Vec<&str>, usize) {
+        const NOT_RATINGS: [&str; 4] = ["market", "memory", "nand", "year"];
+        let ratings: Vec<(&str, bool)> = self
+            .values
+            .iter()
+            .filter_map(|value| Some((value.parameter.strip_prefix("drive.rated.")?, value)))
+            .filter(|(key, _)| !NOT_RATINGS.contains(key))
+            .map(|(key, value)| (key, value.origin.is_unverified(key)))
+            .collect();
+        let unverified = ratings.iter().filter(|(_, unverified)| *unverified);
+        (unverified.map(|(key, _)| *key).collect(), ratings.len())
+    }
 }
 
 /// Reads the drive `name` and completes it from its ratings.

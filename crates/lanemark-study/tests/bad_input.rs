@@ -17,7 +17,7 @@ const PLATFORM: &str = "library/platforms/workstation-z170.toml";
 #[test]
 fn an_unknown_key_is_named_with_the_nearest() {
     let expected =
-        "library/drives/samsung-850-pro-1tb.toml:27:1: unknown key `chanels` | did you mean";
+        "library/drives/samsung-850-pro-1tb.toml:28:1: unknown key `chanels` | did you mean";
     system_says(SATA, DRIVE, "channels         =", "chanels = 8\nchannels         =", expected);
 }
 
@@ -122,9 +122,11 @@ fn impossible_priors_are_reported_with_their_location() {
     controller("= \"4 MiB\"", "= \"16 XB\"", "`XB` is not a unit");
     controller("[\"220 MB/s\", \"270 MB/s\"]", "[\"270 MB/s\", \"220 MB/s\"]", "range");
     controller("value = 35000", "value = -35000", "-35000");
-    let emptying = "{ value = \"22%\"";
-    let nothing = "{ value = \"0%\"";
-    controller(emptying, nothing, "`beside_emptying`: 0%: not a quantity above zero");
+    let caches = |from: &str, to: &str, expected: &str| {
+        system_says(RATED, "library/priors/caches.toml", from, to, expected);
+    };
+    let nothing = "after      = { value = \"0%\"";
+    caches("after      = { value = \"45%\"", nothing, "`after`: 0%: not a quantity above zero");
     let disks = |from: &str, to: &str, expected: &str| {
         system_says(RATED, "library/priors/disks.toml", from, to, expected);
     };

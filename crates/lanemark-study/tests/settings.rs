@@ -261,7 +261,8 @@ fn read_us(host: &str, length: Bytes) -> f64 {
     test.volume = Some(length * 1_024);
     let test = test.checked().unwrap();
     let system = format!("samsung-980-pro-1tb@workstation-x570,{host}:m2");
-    let spec = with_settings(&system, &[]).unwrap().spec;
+    // The hosts state their times for a processor of this speed.
+    let spec = with_settings(&system, &[("platform.cpu.speed", "1")]).unwrap().spec;
     run_test(&spec, &test, StreamKey::from_seed(1)).unwrap().latency().mean_ns() / 1e3
 }
 
@@ -287,7 +288,7 @@ fn a_guest_adds_its_wake_up_and_the_thread_of_the_hypervisor() {
     let rate = |threads: u32| {
         let test = Test { threads, ..test.clone() }.checked().unwrap();
         let system = "samsung-980-pro-1tb@workstation-x570,linux-guest:m2";
-        let spec = with_settings(system, &[]).unwrap().spec;
+        let spec = with_settings(system, &[("platform.cpu.speed", "1")]).unwrap().spec;
         run_test(&spec, &test, StreamKey::from_seed(1)).unwrap().iops()
     };
     for threads in [1, 4] {
@@ -305,4 +306,22 @@ fn a_host_with_encryption_adds_time_by_the_length_of_a_read() {
         let added = read("linux-dm-crypt") - read("linux-block");
         assert!((added - work_us).abs() < 0.05, "{kib} KiB: {added} us");
     }
+}
+
+/// The times of a host file belong to a processor of the speed that the file states.
+#[test]
+fn a_faster_processor_needs_less_time_for_the_requests_of_a_host() {
+    let submit = |system: &str, speed: &str| {
+        let system = with_settings(system, &[("platform.cpu.speed", speed)]).unwrap();
+        let spec = &system.spec;
+        (spec.cpu.request_submit, spec.first().protocol.read_time, spec.cpu.wake)
+    };
+    const HOSTED: &str = "samsung-950-pro-512gb@workstation-z170,linux-block:pcie-slot";
+    let (slow, slow_driver, slow_wake) = submit(HOSTED, "0.5");
+    let (fast, fast_driver, fast_wake) = submit(HOSTED, "2");
+    assert_eq!((slow, slow_driver), (fast * 4, fast_driver * 4));
+    assert_eq!(slow_wake, fast_wake, "the exit from an idle state does not depend on the clock");
+    // The times in a platform file belong to its own processor.
+    const OWN: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+    assert_eq!(submit(OWN, "0.5"), submit(OWN, "2"));
 }

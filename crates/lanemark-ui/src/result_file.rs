@@ -4,11 +4,11 @@
 
 use lanemark_lab::results::{self, SavedResult};
 use lanemark_lab::{LabError, encoding, weight};
+use lanemark_report::power_cut_verdict;
 use lanemark_schema::result::{
     LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
 };
 use lanemark_schema::workload::Test;
-use lanemark_report::power_cut_verdict;
 use lanemark_study::path;
 use serde::Serialize;
 

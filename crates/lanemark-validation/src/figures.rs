@@ -24,6 +24,8 @@ pub const GRIDS: &str = "reference/validation/grids.csv";
 pub const ALL: &str = "all";
 /// The class that contains all rows except the rows of resctl-bench.
 pub const WITHOUT_RESCTL_BENCH: &str = "no resctl-bench";
+/// The class that contains all rows of drives whose ratings were all found in an opened publication.
+pub const VERIFIED_RATINGS: &str = "verified ratings";
 /// The class that contains all rows whose figure is the 99th or a higher percentile of the latency.
 pub const TAILS: &str = "tails";
 /// The class that contains all rows whose writes wait for flushes.
@@ -90,7 +92,8 @@ pub struct PublishedFigures {
 pub struct PublishedRow {
     pub set: CorpusSet,
     pub grades: GradeSelection,
-    /// Class of the rows, [`TAILS`], [`FLUSHES`], [`WITHOUT_RESCTL_BENCH`] or [`ALL`].
+    /// Class of the rows, [`TAILS`], [`FLUSHES`], [`VERIFIED_RATINGS`],
+    /// [`WITHOUT_RESCTL_BENCH`] or [`ALL`].
     pub class: String,
     pub score: Score,
 }

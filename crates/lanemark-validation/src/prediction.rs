@@ -53,6 +53,8 @@ pub struct PredictedMeasurement {
     /// Whether the row comes from resctl-bench. The causes of these rows' errors are not known
     /// (`docs/validation/published.md`).
     pub is_of_resctl_bench: bool,
+    /// Whether the drive has ratings, and all of them were found in an opened publication.
+    pub has_verified_ratings: bool,
     /// Whether the figure is the 99th or a higher percentile of the latency.
     pub is_tail: bool,
     /// Half of the row's drive.
@@ -135,6 +137,7 @@ pub fn compare(
         test,
         grade: row.text("grade").to_owned(),
         is_of_resctl_bench: row.text("tool").contains("resctl-bench"),
+        has_verified_ratings: rated.is_some_and(|rated| !rated.text("note").contains("unverified")),
         is_tail: tail_percentile(row.text("figure")).is_some(),
         set: row.set(),
         published,
@@ -312,7 +315,8 @@ impl<'c> PredictionCase<'c> {
             "hdd" => 64e6,
             // Garbage collection frees one superblock at a time.
             _ if self.is_steady() => lot,
-            _ if past_cache => 1.6e9,
+            // The cache has whole superblocks, so it may be larger than stated.
+            _ if past_cache => 1.6e9 + superblock_of(system),
             _ if self.is_sustained() => (2.0 * test.span.get() as f64).min(2e5 * block),
             _ => 0.0,
         };

@@ -15,7 +15,8 @@ use lanemark_study::Library;
 use crate::corpus::{CLASSES, Corpus, CorpusSet};
 use crate::error::ValidationError;
 use crate::figures::{
-    ALL, FLUSHES, GradeSelection, PublishedFigures, PublishedRow, TAILS, WITHOUT_RESCTL_BENCH,
+    ALL, FLUSHES, GradeSelection, PublishedFigures, PublishedRow, TAILS, VERIFIED_RATINGS,
+    WITHOUT_RESCTL_BENCH,
 };
 use crate::pairs::{PairFigures, PairRow, learned_factors, pairs_of};
 use crate::prediction::{FIGURES, PredictedMeasurement, compare};
@@ -187,6 +188,7 @@ fn scores(
             ALL => true,
             TAILS => comparison.is_tail,
             FLUSHES => comparison.waits_for_flushes(),
+            VERIFIED_RATINGS => comparison.has_verified_ratings,
             WITHOUT_RESCTL_BENCH => !comparison.is_of_resctl_bench,
             class => comparison.class == class,
         };
@@ -201,7 +203,7 @@ fn scores(
         .into_iter()
         .chain(tails)
         .chain(flushes)
-        .chain([WITHOUT_RESCTL_BENCH, ALL])
+        .chain([VERIFIED_RATINGS, WITHOUT_RESCTL_BENCH, ALL])
         .map(scored)
         .collect()
 }

@@ -129,6 +129,9 @@ pub fn platform_file(row: &CorpusRow, plug: Connector, path: Connector, drives: 
     let mut text = format!(
         "[platform]\nname = \"{name}\"\n[cpu]\ncores = 16\nrequest_submit = \"1 us\"\nrequest_complete = \"1 us\"\n",
     );
+    if let Some(processor) = lanemark_study::processors::of_machine(row.text("platform")) {
+        let _ = writeln!(text, "speed = {}", processor.speed);
+    }
     let memory = "memory_read = { value = \"500 ns\", assumed = \"SIGCOMM 2018\" }";
     for (table, queues, largest) in [
         ("ahci", "", "128 KiB"),

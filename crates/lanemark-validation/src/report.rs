@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::corpus::{CLASSES, CorpusSet};
 use crate::figures::{
     ALL, FLUSHES, GradeSelection, GridFigures, GridRow, GridScore, PublishedFigures, PublishedRow,
-    TAILS, WITHOUT_RESCTL_BENCH,
+    TAILS, VERIFIED_RATINGS, WITHOUT_RESCTL_BENCH,
 };
 use crate::score::{PredictionErrors, Score};
 
@@ -84,6 +84,7 @@ pub fn published_table(figures: &PublishedFigures) -> String {
     for (class, name) in [
         (TAILS, "p99 latency, all classes"),
         (FLUSHES, "flushes, all classes"),
+        (VERIFIED_RATINGS, "all with verified ratings"),
         (WITHOUT_RESCTL_BENCH, "all without resctl-bench"),
         (ALL, "all"),
     ] {

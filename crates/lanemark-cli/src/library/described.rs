@@ -46,10 +46,13 @@ pub(crate) fn describe(library: &Library, drive: &str) -> Result<DescribedModel,
             Origin::Assumed(_) => origins.assumed += 1,
         }
     }
+    let (unverified, count) = explained.unverified_ratings();
+    origins.unverified = unverified.into_iter().map(str::to_owned).collect();
+    origins.ratings = count;
     let name = explained.name;
     Ok(DescribedModel {
         schema_version: SCHEMA_VERSION,
-        answer: lanemark_report::drive_answer(&name, &rating_rows(&ratings), origins),
+        answer: lanemark_report::drive_answer(&name, &rating_rows(&ratings), &origins),
         ratings,
         values: explained.values.iter().map(ValueJson::from_record).collect(),
         rows: explained.values.iter().map(shown_value).collect(),
@@ -75,7 +78,7 @@ pub(crate) fn print(described: &DescribedModel, explain: bool, json: bool) -> Re
     let DescribedModel { name, ratings, rows: values, origins, .. } = described;
     let style = output::style();
     let mut text =
-        lanemark_report::ratings_text(name, &rating_rows(ratings), *origins, REACHED, &style);
+        lanemark_report::ratings_text(name, &rating_rows(ratings), origins, REACHED, &style);
     if explain {
         text = with(text, &lanemark_report::drive_text(name, values, &style));
     }

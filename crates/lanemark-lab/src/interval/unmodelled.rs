@@ -7,7 +7,7 @@
 
 use lanemark_schema::result::{HopId, HopUse, Sample};
 use lanemark_schema::workload::Test;
-use lanemark_sim::spec::{MediaSpec, SystemSpec};
+use lanemark_sim::spec::{MediaSpec, SystemSpec, WriteCacheMode};
 use lanemark_study::System;
 
 /// The factors for unmodelled effects that contain 80% of the predictions of a kind.
@@ -30,8 +30,13 @@ const OWN: UnmodelledFactors = UnmodelledFactors::on_either_side(OWN_LEFT_OUT);
 const RATED_LINK: UnmodelledFactors = UnmodelledFactors { low: 0.56, high: 1.18 };
 /// Factors of hard disks.
 const DISK: UnmodelledFactors = UnmodelledFactors { low: 0.43, high: 1.35 };
-/// Factors of tests that wait for flushes.
-const FLUSH: UnmodelledFactors = UnmodelledFactors { low: 0.05, high: 1.90 };
+/// Factors of one request that waits for a flush, if a power cut would destroy the data in the drive's buffer. The
+/// range of the flush's own time contains the spread of such drives. Two measurements of one drive differ by this factor.
+const FLUSH: UnmodelledFactors = UnmodelledFactors::on_either_side(1.5);
+/// Factors of one request that waits for a flush of a drive with a protected buffer.
+const PROTECTED_FLUSH: UnmodelledFactors = UnmodelledFactors { low: 0.37, high: 1.97 };
+/// Factors of several outstanding requests that wait for flushes.
+const FLUSHES: UnmodelledFactors = UnmodelledFactors { low: 0.05, high: 1.90 };
 /// Factors of tests that mix reads and writes.
 const MIX: UnmodelledFactors = UnmodelledFactors { low: 0.37, high: 1.57 };
 /// Factors of tests that only read.
@@ -39,7 +44,7 @@ const READS: UnmodelledFactors = UnmodelledFactors { low: 0.47, high: 1.97 };
 /// Factors of tests that only write.
 const WRITES: UnmodelledFactors = UnmodelledFactors { low: 0.57, high: 1.46 };
 /// Factors of tests that write for longer than a cache or buffer lasts.
-const SUSTAINED: UnmodelledFactors = UnmodelledFactors { low: 0.15, high: 2.36 };
+const SUSTAINED: UnmodelledFactors = UnmodelledFactors { low: 0.35, high: 2.00 };
 
 impl UnmodelledFactors {
     /// Returns one factor for both sides.
@@ -66,11 +71,21 @@ impl UnmodelledFactors {
             () if is_full && of_drive(hops) < RATED_LINK.low => OWN,
             () if is_full => RATED_LINK,
             () if is_disk => DISK,
-            () if share < 1.0 && has_flushes(test) => FLUSH,
+            () if share < 1.0 && has_flushes(test) => Self::for_flushes(spec, test),
             () if share > 0.0 && share < 1.0 => MIX,
             () if share >= 1.0 => READS,
             () if has_cache(spec) && rate < LATER * sample.iops() => SUSTAINED,
             () => WRITES,
+        }
+    }
+
+    /// Returns the factors of a test that waits for flushes.
+    fn for_flushes(spec: &SystemSpec, test: &Test) -> Self {
+        let outstanding = test.issue_depth().saturating_mul(test.threads);
+        match spec.first().drive.write_cache {
+            _ if outstanding > 1 => FLUSHES,
+            WriteCacheMode::Volatile => FLUSH,
+            WriteCacheMode::Protected | WriteCacheMode::Off => PROTECTED_FLUSH,
         }
     }
 }
@@ -172,6 +187,18 @@ mod tests {
                 rate,
             );
             assert_eq!(given, wanted, "row {row}");
+        }
+        let protected = rated("kingston-dc600m-960gb@workstation-z170:sata");
+        let flushed = test(0.0, Some(1));
+        let mut together = flushed.clone();
+        together.threads = 2;
+        for (system, test, wanted) in [
+            (&protected, &flushed, PROTECTED_FLUSH),
+            (&protected, &together, FLUSHES),
+            (&plain, &together, FLUSHES),
+        ] {
+            let given = UnmodelledFactors::for_prediction(system, test, &sample(0.2, 0.5), 1000.0);
+            assert_eq!(given, wanted);
         }
         let own = system(PLAIN);
         for reads in [0.0, 0.5, 1.0] {

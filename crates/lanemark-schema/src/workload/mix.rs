@@ -18,6 +18,10 @@ pub struct RequestMix {
     /// Number of writes after which each thread submits a flush, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush_every: Option<u32>,
+    /// Whether the writes wait in a page cache until a flush writes them back. The time of a flush then begins with the
+    /// first of these writes, because fio measures it in this way.
+    #[serde(skip_serializing_if = "is_false")]
+    pub written_back: bool,
     /// If given, the test copies its span to this offset of the target. Each block that was read is written there
     /// before its buffer receives the next block.
     #[serde(rename = "copy_to_bytes", skip_serializing_if = "Option::is_none")]
@@ -52,10 +56,19 @@ impl TestStart {
     }
 }
 
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 impl RequestMix {
     /// The mix of reads and writes of one size.
-    pub const PLAIN: Self =
-        Self { sizes: Vec::new(), trim_share: Ratio::ZERO, flush_every: None, copy_to: None };
+    pub const PLAIN: Self = Self {
+        sizes: Vec::new(),
+        trim_share: Ratio::ZERO,
+        flush_every: None,
+        written_back: false,
+        copy_to: None,
+    };
 
     /// Returns the mean length of a request, which is `block` if the mix does not state sizes.
     pub fn block_mean(&self, block: Bytes) -> f64 {

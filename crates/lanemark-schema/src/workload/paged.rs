@@ -44,6 +44,7 @@ impl Test {
         let mut paged = Self { block, ..self.clone() }.with(|settings| {
             let one_size = sizes.len() == 1;
             settings.alignment = if in_order && one_size { block } else { PAGE };
+            settings.mix.written_back = settings.mix.flush_every.is_some();
             settings.mix.sizes = if one_size { Vec::new() } else { sizes };
         });
         paged.offset = Bytes(self.offset.get() / PAGE.get() * PAGE.get());

@@ -15,6 +15,7 @@ mod open;
 mod similar;
 mod tally;
 mod transactions;
+mod unflushed;
 
 use crate::run::memory::memory_needed;
 use crate::run::progress::Progress;

@@ -431,7 +431,9 @@ impl Simulator {
         if protocol.take_slot(&mut self.commands, queue, command) {
             let gone = self.faults.as_mut().and_then(|faults| faults.drive(drive).gone);
             if operation == Operation::Flush && *takes_no_flush && gone.is_none() {
-                self.events.schedule(self.now, Event::Completed(command));
+                let span = self.cores[core].serve(self.now, request_time);
+                self.commands[command].trace.account_service(Hop::Cpu as usize, span);
+                self.events.schedule(span.end, Event::Completed(command));
                 return;
             }
             let time = request_time + protocol.submit_time(operation);

@@ -3,12 +3,14 @@
 use lanemark_sim::spec::{ProtocolKind, Technology};
 
 use super::completion::{MissingValues, RatingUnit};
-use super::emptying::{beside_emptying, flush};
+use super::flushes::flush;
 use super::old_data::{OLD_SHARE, PAGE_RATIO, old_data};
 use super::phase_change::phase_change;
 use super::printed::{BoxRatings, MapMemory, Market, PAGE};
-use super::priors::{ControllerPrior, NandPrior, Prior, Priors};
-use super::pseudo_slc::{FlashArray, RATED_SPAN, pseudo_slc, wanted_pseudo_slc};
+use super::priors::{CachePrior, ControllerPrior, NandPrior, Prior, Priors};
+use super::pseudo_slc::{
+    FlashArray, RATED_SPAN, program_after_cache, pseudo_slc, wanted_pseudo_slc,
+};
 use super::spare::{KEPT_SUPERBLOCKS, amplification, spare_for};
 
 /// Time of a single 4 KiB request on the platform `data-sheet` over NVMe, in seconds: driver, doorbell, command fetch
@@ -46,8 +48,9 @@ pub(super) fn complete(rated: &BoxRatings, priors: &Priors, out: &mut MissingVal
     }
     let nand = priors.nand(technology, rated.year);
     let array = array(rated, controller, nand, technology, out);
-    derive_reads(rated, controller, nand, &array, out);
-    derive_writes(rated, controller, nand, &array, out);
+    let usual = UsualParts { controller, nand, cache: priors.cache(rated, technology) };
+    derive_reads(rated, usual, &array, out);
+    derive_writes(rated, usual, &array, out);
     map(rated, out);
 }
 
@@ -243,6 +246,15 @@ fn array(
     }
 }
 
+/// The priors of a drive's parts.
+#[derive(Clone, Copy)]
+struct UsualParts<'p> {
+    controller: &'p ControllerPrior,
+    nand: &'p NandPrior,
+    /// The pseudo-SLC cache, if such drives have one.
+    cache: Option<&'p CachePrior>,
+}
+
 /// The maximum rates of the dies if each die executes one operation at a time. A drive with a higher rating has faster
 /// flash. For a figure that is not rated, the usual rate applies to usual capacities, but a small drive has fewer dies.
 struct MaximumRates {
@@ -253,13 +265,9 @@ struct MaximumRates {
 }
 
 impl MaximumRates {
-    fn from_ratings(
-        rated: &BoxRatings,
-        controller: &ControllerPrior,
-        nand: &NandPrior,
-        array: &FlashArray,
-    ) -> Self {
-        let cache = wanted_pseudo_slc(rated, controller, array);
+    fn from_ratings(rated: &BoxRatings, usual: UsualParts<'_>, array: &FlashArray) -> Self {
+        let nand = usual.nand;
+        let cache = wanted_pseudo_slc(rated, usual.cache);
         let (read, program) = if cache.is_some_and(|(wanted, _)| wanted >= RATED_SPAN) {
             (nand.slc_read.value, nand.slc_program.value)
         } else {
@@ -279,12 +287,12 @@ impl MaximumRates {
 /// Sets tR, the additional times of a read, and channel rates with which the drive reaches its rated reads.
 fn derive_reads(
     rated: &BoxRatings,
-    controller: &ControllerPrior,
-    nand: &NandPrior,
+    usual: UsualParts<'_>,
     array: &FlashArray,
     out: &mut MissingValues,
 ) {
-    let most = MaximumRates::from_ratings(rated, controller, nand, array);
+    let UsualParts { controller, nand, .. } = usual;
+    let most = MaximumRates::from_ratings(rated, usual, array);
     let commands = rate(rated.random_read, &controller.random_read);
     let random = rate_capped_at(rated.random_read, &controller.random_read, most.random_read);
     let sequential = rate_capped_at(rated.read, &controller.read, most.read).min(rated.link);
@@ -298,15 +306,15 @@ fn derive_reads(
         out.add_prior("flash.channel_rate", RatingUnit::Rate, &nand.channel_rate, 1.0);
     }
     // Ratings apply to a small range that was just written, and that a large enough pseudo-SLC cache contains.
-    let cache = wanted_pseudo_slc(rated, controller, array).map(|(wanted, _)| wanted);
+    let cache = wanted_pseudo_slc(rated, usual.cache).map(|(wanted, _)| wanted);
     let cached = cache.is_some_and(|wanted| wanted >= RATED_SPAN);
-    let (usual, place) =
+    let (sense_time, place) =
         if cached { (&nand.slc_read, "pseudo_slc.read") } else { (&nand.read, "flash.read") };
     let alone = array.dies / (MARGIN * random);
     // If the cache is large enough, a rating that the dies do not reach is explained by faster reads of the cache
     // first, and by independent planes only if these reads would be implausibly fast. Without such a cache, independent
     // planes are assumed if the rating requires more parallel page reads than there are dies.
-    let least = if cached { SLC_READ_LEAST } else { usual.value };
+    let least = if cached { SLC_READ_LEAST } else { sense_time.value };
     let independent = nand.independent_planes || least > alone;
     let flag = if independent { "yes" } else { "no" };
     if nand.independent_planes {
@@ -323,12 +331,12 @@ fn derive_reads(
         + 1.0 / commands
         + nand.command_time
         + PAGE / channel.max(needed);
-    let sense = usual.value.min(longest).min((one_read_rate - fixed).max(2e-6));
-    if sense < usual.value {
-        let why = format!("rated reads; usual for {}: {:.0} µs", nand.name, usual.value * 1e6);
+    let sense = sense_time.value.min(longest).min((one_read_rate - fixed).max(2e-6));
+    if sense < sense_time.value {
+        let why = format!("rated reads; usual for {}: {:.0} µs", nand.name, sense_time.value * 1e6);
         out.add_derived(place, RatingUnit::Time.text(sense), why);
     } else {
-        out.add_prior(place, RatingUnit::Time, usual, 1.0);
+        out.add_prior(place, RatingUnit::Time, sense_time, 1.0);
     }
     if cached {
         out.add_prior("flash.read", RatingUnit::Time, &old_data(rated, nand), 1.0);
@@ -365,12 +373,12 @@ fn derive_reads(
 /// Sets tPROG, the pseudo-SLC cache, and the additional times of a write.
 fn derive_writes(
     rated: &BoxRatings,
-    controller: &ControllerPrior,
-    nand: &NandPrior,
+    usual: UsualParts<'_>,
     array: &FlashArray,
     out: &mut MissingValues,
 ) {
-    let most = MaximumRates::from_ratings(rated, controller, nand, array);
+    let UsualParts { controller, nand, .. } = usual;
+    let most = MaximumRates::from_ratings(rated, usual, array);
     let sequential = rate_capped_at(rated.write, &controller.write, most.write).min(rated.link);
     let commands = match rated.market {
         Market::Client => rate(rated.random_write, &controller.random_write),
@@ -394,7 +402,7 @@ fn derive_writes(
             fresh * share
         }
     };
-    let cached = pseudo_slc(rated, controller, nand, array, fresh, out);
+    let cached = pseudo_slc(rated, usual.cache, nand, array, fresh, out);
     let mut slowest = array.unit / (1.1 * fresh);
     let mut why = format!("{:.0} MB/s of writes on {:.0} dies", fresh / 1e6, array.dies);
     if cached {
@@ -418,8 +426,9 @@ fn derive_writes(
         None if slowest < nand.program.value => {
             out.add_derived("flash.program", RatingUnit::Time.text(slowest), why);
         }
-        // While a full cache is emptied, the dies have less time for new data.
-        None if cached => beside_emptying(controller, nand, out),
+        None if let Some(cache) = usual.cache.filter(|_| cached) => {
+            program_after_cache(cache, array, sequential, out);
+        }
         None => out.add_prior("flash.program", RatingUnit::Time, &nand.program, 1.0),
     }
     // The data passes at the rate of the link or of the controller, whichever is lower.
@@ -433,7 +442,8 @@ fn derive_writes(
     let place = "front_end.write_latency";
     further_time(place, rated.one_write, "write", &controller.one_write, fixed, out);
     if rated.market == Market::Client {
-        flush(nand, out);
+        let program = if cached { &nand.slc_program } else { &nand.program };
+        flush(rated, controller, program.value, out);
     }
 }
 

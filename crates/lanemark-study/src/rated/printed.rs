@@ -70,6 +70,8 @@ pub struct BoxRatings {
     pub pseudo_slc: Option<f64>,
     /// The part of the cache that remains on a full drive.
     pub pseudo_slc_kept: Option<f64>,
+    /// Published time of a 4 KiB write with a flush, with no other request outstanding.
+    pub flush: Option<f64>,
     /// The ratio to which the drive compressed the data in its write ratings.
     pub compresses_to: Option<f64>,
     /// Ratings of a hard disk.
@@ -95,7 +97,7 @@ pub struct RatedDisk {
 
 pub(super) const MARKETS: [(&str, Market); 2] =
     [("client", Market::Client), ("data-center", Market::DataCenter)];
-const MEMORIES: [(&str, MapMemory); 3] =
+pub(super) const MEMORIES: [(&str, MapMemory); 3] =
     [("dram", MapMemory::Dram), ("host", MapMemory::Host), ("none", MapMemory::None)];
 
 /// The capacity from which hard disks have the design of server disks (helium, many platters), regardless of the label.
@@ -219,6 +221,7 @@ impl BoxRatings {
             steady_random_write: count("steady_random_write", IOPS_MAX)?,
             pseudo_slc: size("pseudo_slc")?,
             pseudo_slc_kept: size("pseudo_slc_kept")?,
+            flush: time("flush")?,
             compresses_to: compression(&section)?,
             disk: RatedDisk {
                 rpm: section.optional_integer("rpm", 1_000, 50_000)?,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, QuantityError, Ratio};
 use lanemark_sim::spec::{ProtocolKind, Technology};
 
-use super::printed::{BoxRatings, MARKETS, Market};
+use super::printed::{BoxRatings, MARKETS, MEMORIES, MapMemory, Market};
 use crate::document::{Document, PlaceholderValue, Section};
 use crate::error::StudyError;
 use crate::flash::{RATIO, TECHNOLOGIES, ratio};
@@ -15,6 +15,7 @@ use crate::library::{Library, LibraryKind};
 pub(crate) struct Priors {
     nand: Vec<NandPrior>,
     controllers: Vec<ControllerPrior>,
+    caches: Vec<CachePrior>,
     disks: Vec<DiskPrior>,
 }
 
@@ -105,10 +106,24 @@ pub(crate) struct ControllerPrior {
     pub buffer: f64,
     /// Amount of read-ahead in bytes.
     pub read_ahead: f64,
-    /// The capacity of the pseudo-SLC cache as a share of the drive's capacity, if there is a cache.
-    pub pseudo_slc: Option<Prior>,
-    /// The share of the flash's rate that is available for new data while a full cache is emptied in parallel.
-    pub beside_emptying: Option<Prior>,
+    /// Time of a 4 KiB write with a flush, if a power cut would destroy the data in the buffer.
+    pub flush: Option<Prior>,
+}
+
+/// Typical pseudo-SLC caches of client drives with one protocol, technology, memory and PCIe generation.
+#[derive(Clone, Debug)]
+pub(crate) struct CachePrior {
+    protocol: ProtocolKind,
+    technology: Technology,
+    /// Location of the map; `None` for the drives to which no other row applies.
+    memory: Option<MapMemory>,
+    /// First PCIe generation of the drives, if they have a PCIe link.
+    pcie: Option<u64>,
+    from: u64,
+    /// The capacity of the cache as a share of the drive's capacity.
+    pub capacity: Prior,
+    /// The rate after the cache is full as a share of the rated sequential writes.
+    pub after: Prior,
 }
 
 /// Typical values of hard disks with a given rotational speed.
@@ -139,11 +154,12 @@ impl Priors {
     /// # Errors
     /// Returns the error of the first file that is missing or invalid.
     pub(crate) fn open(library: &Library) -> Result<Self, StudyError> {
-        let [nand, controllers, disks] =
-            ["nand", "controllers", "disks"].map(|name| library.open(LibraryKind::Prior, name));
+        let [nand, controllers, caches, disks] = ["nand", "controllers", "caches", "disks"]
+            .map(|name| library.open(LibraryKind::Prior, name));
         Ok(Self {
             nand: read_rows(&nand?, "nand", nand_row)?,
             controllers: read_rows(&controllers?, "controller", controller_row)?,
+            caches: read_rows(&caches?, "cache", cache_row)?,
             disks: read_rows(&disks?, "disk", disk_row)?,
         })
     }
@@ -171,6 +187,21 @@ impl Priors {
             latest(&rows_of_market(Some(rated.market)), rated.year, |one| one.from);
         let latest_of_any = || latest(&rows_of_market(None), rated.year, |one| one.from);
         latest_of_market.or_else(latest_of_any).unwrap_or(&self.controllers[0])
+    }
+
+    /// Returns the typical pseudo-SLC cache of a client drive with cells of `technology`; `None` if such drives do not
+    /// have a cache.
+    pub(super) fn cache(&self, rated: &BoxRatings, technology: Technology) -> Option<&CachePrior> {
+        let fits = |row: &&CachePrior| {
+            row.protocol == rated.protocol
+                && row.technology == technology
+                && row.memory.is_none_or(|memory| memory == rated.memory)
+                && row.from <= rated.year
+                && row.pcie.unwrap_or(0) <= rated.generation.unwrap_or(0).max(3)
+        };
+        let candidates = self.caches.iter().filter(fits);
+        let best = candidates.max_by_key(|row| (row.pcie, row.memory.is_some()));
+        best.filter(|_| rated.market == Market::Client)
     }
 
     /// Returns the typical disk in `year` with the most similar rotational speed.
@@ -267,12 +298,14 @@ fn page(row: &Section<'_>) -> Result<f64, StudyError> {
     }
 }
 
+/// The protocols for which there are priors.
+const PROTOCOLS: [(&str, ProtocolKind); 3] =
+    [("ahci", ProtocolKind::Ahci), ("nvme", ProtocolKind::Nvme), ("sas", ProtocolKind::SasHba)];
+
 fn controller_row(row: &Section<'_>) -> Result<ControllerPrior, StudyError> {
-    let protocols =
-        [("ahci", ProtocolKind::Ahci), ("nvme", ProtocolKind::Nvme), ("sas", ProtocolKind::SasHba)];
     Ok(ControllerPrior {
         name: row.text("name")?,
-        protocol: row.choice("protocol", &protocols)?,
+        protocol: row.choice("protocol", &PROTOCOLS)?,
         market: row.choice("market", &MARKETS)?,
         pcie: row.optional_integer("pcie", 1, 7)?,
         from: row.integer("from", 1990, 2100)?,
@@ -286,13 +319,21 @@ fn controller_row(row: &Section<'_>) -> Result<ControllerPrior, StudyError> {
         one_write: prior::<Duration>(row, "one_write")?,
         buffer: row.quantity::<Bytes>("buffer")?.get() as f64,
         read_ahead: row.quantity::<Bytes>("read_ahead")?.get() as f64,
-        pseudo_slc: share(row, "pseudo_slc")?,
-        beside_emptying: share(row, "beside_emptying")?,
+        flush: row.has("flush").then(|| prior::<Duration>(row, "flush")).transpose()?,
     })
 }
 
-fn share(row: &Section<'_>, key: &'static str) -> Result<Option<Prior>, StudyError> {
-    row.has(key).then(|| prior::<Ratio>(row, key)).transpose()
+fn cache_row(row: &Section<'_>) -> Result<CachePrior, StudyError> {
+    row.text("name")?;
+    Ok(CachePrior {
+        protocol: row.choice("protocol", &PROTOCOLS)?,
+        technology: row.choice("technology", TECHNOLOGIES)?,
+        memory: row.setting("memory", &MEMORIES)?,
+        pcie: row.optional_integer("pcie", 1, 7)?,
+        from: row.integer("from", 1990, 2100)?,
+        capacity: prior::<Ratio>(row, "capacity")?,
+        after: prior::<Ratio>(row, "after")?,
+    })
 }
 
 fn disk_row(row: &Section<'_>) -> Result<DiskPrior, StudyError> {

@@ -2,7 +2,7 @@
 
 use super::completion::{MissingValues, RatingUnit};
 use super::printed::BoxRatings;
-use super::priors::{ControllerPrior, NandPrior, Prior};
+use super::priors::{CachePrior, NandPrior, Prior};
 use super::spare::KEPT_SUPERBLOCKS;
 
 /// The span of the rated random reads, in bytes: `library/workloads/data-sheet.toml`.
@@ -26,10 +26,9 @@ pub(super) struct FlashArray {
 /// Returns the capacity of the drive's pseudo-SLC cache in bytes, if it has a cache, and its prior, if any.
 pub(super) fn wanted_pseudo_slc<'c>(
     rated: &BoxRatings,
-    controller: &'c ControllerPrior,
-    array: &FlashArray,
+    usual: Option<&'c CachePrior>,
 ) -> Option<(f64, Option<&'c Prior>)> {
-    let share = controller.pseudo_slc.as_ref().filter(|_| array.bits > 2.0);
+    let share = usual.map(|usual| &usual.capacity);
     let wanted = rated.pseudo_slc.or(share.map(|share| share.value * rated.capacity))?;
     // A rating of zero states that the drive does not have this cache.
     (wanted > 0.0).then_some((wanted, share))
@@ -38,13 +37,13 @@ pub(super) fn wanted_pseudo_slc<'c>(
 /// Adds a pseudo-SLC cache if the drive has one, and returns whether it was added.
 pub(super) fn pseudo_slc(
     rated: &BoxRatings,
-    controller: &ControllerPrior,
+    usual: Option<&CachePrior>,
     nand: &NandPrior,
     array: &FlashArray,
     fresh: f64,
     out: &mut MissingValues,
 ) -> bool {
-    let Some((wanted, share)) = wanted_pseudo_slc(rated, controller, array) else {
+    let Some((wanted, share)) = wanted_pseudo_slc(rated, usual) else {
         if rated.pseudo_slc.is_some() {
             for place in ["pseudo_slc.capacity", "pseudo_slc.growth"] {
                 out.add_derived(place, RatingUnit::Size.text(0.0), "rated");
@@ -57,8 +56,8 @@ pub(super) fn pseudo_slc(
     // cache is fixed, and the rest uses flash that does not contain data.
     let kept_capacity = ((array.spare - KEPT_SUPERBLOCKS) * superblock / array.bits).max(0.0);
     // The fixed part can store the span of the ratings or more.
-    let usual = (KEPT_PSEUDO_SLC * wanted).max(RATED_SPAN + superblock / array.bits).min(wanted);
-    let kept_capacity = kept_capacity.min(rated.pseudo_slc_kept.unwrap_or(usual));
+    let kept = (KEPT_PSEUDO_SLC * wanted).max(RATED_SPAN + superblock / array.bits).min(wanted);
+    let kept_capacity = kept_capacity.min(rated.pseudo_slc_kept.unwrap_or(kept));
     let most = 0.9 * array.superblocks * superblock / array.bits;
     let growth = (wanted.min(most) - kept_capacity).max(0.0);
     for (place, size) in [("pseudo_slc.capacity", kept_capacity), ("pseudo_slc.growth", growth)] {
@@ -88,4 +87,24 @@ pub(super) fn pseudo_slc(
         out.add_assumed("pseudo_slc.emptied_when_idle", "yes".to_owned(), why);
     }
     true
+}
+
+/// Sets the program time with which the dies store new data after the cache is full. The rate is a share of
+/// `sequential`, the rated writes in bytes a second: published rates after the cache follow the rating and not the
+/// number of dies, because controllers empty the cache at the same time.
+pub(super) fn program_after_cache(
+    usual: &CachePrior,
+    array: &FlashArray,
+    sequential: f64,
+    out: &mut MissingValues,
+) {
+    let program = |share: f64| array.unit / (1.02 * share * sequential);
+    let range = usual.after.range.map(|[low, high]| [program(high), program(low)]);
+    let why = format!(
+        "{:.0}% of the rated writes after the cache is full: {}",
+        100.0 * usual.after.value,
+        usual.after.why
+    );
+    let prior = Prior { value: program(usual.after.value), range, why };
+    out.add_prior("flash.program", RatingUnit::Time, &prior, 1.0);
 }

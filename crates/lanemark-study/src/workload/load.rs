@@ -31,6 +31,7 @@ pub(super) fn mix(layers: &TestTables<'_, '_>) -> Result<RequestMix, StudyError>
             .table_with("flush_every")
             .optional_integer("flush_every", 1, u32::MAX.into())?
             .map(|every| every as u32),
+        written_back: false,
         copy_to: layers.quantity("copy_to")?,
     })
 }

@@ -7,6 +7,7 @@ use super::super::energy::{EnergyMetering, energy};
 use super::convergence::{Convergence, EarlyEnd, RequiredFigures, SteadyRun, may_converge};
 use super::open::OpenLoopArrivals;
 use super::tally::{RoundsRun, Tally};
+use super::unflushed::UnflushedWrites;
 use crate::fault::RequestStatus;
 use crate::run::path_use::{HopBusyTimes, busy_since, path_use, share_of_time};
 use crate::run::progress::Progress;
@@ -49,6 +50,7 @@ pub(super) struct TestLane {
     open: Option<OpenLoopArrivals>,
     /// The start of the source and the start of the destination, if the test writes the data that it has read.
     copied: Option<(Bytes, Bytes)>,
+    unflushed: UnflushedWrites,
     counting_from: Instant,
     /// Instant at which counting must end.
     deadline: Instant,
@@ -60,7 +62,6 @@ pub(super) struct TestLane {
     outstanding: u64,
     /// Number of bytes that all lanes had moved when counting began.
     moved_before: u64,
-    /// Instant at which the last request was counted.
     last: Instant,
     /// Counted requests, either since the first counted request or in the current round.
     tally: Option<Tally>,
@@ -94,16 +95,16 @@ impl TestLane {
         let deadline = test.duration.map(|duration| counting_from + duration);
         let targets = spec.targets();
         let count = targets.len() as u64;
+        let threads = test.threads * count as u32;
         Self {
             place,
-            threads: (0..test.threads * count as u32)
-                .map(|thread| stream(test, requests, thread, key))
-                .collect(),
+            unflushed: UnflushedWrites::new(requests, threads),
+            threads: (0..threads).map(|thread| stream(test, requests, thread, key)).collect(),
             targets,
             threads_per_target: test.threads,
             queue_depth: requests.queue_depth,
             think: requests.think,
-            open: OpenLoopArrivals::for_test(test, test.threads * count as u32, key, place.from),
+            open: OpenLoopArrivals::for_test(test, threads, key, place.from),
             copied: requests.mix.copy_to.map(|to| (test.offset, to)),
             counting_from,
             deadline: deadline.unwrap_or(Instant::from_picoseconds(u64::MAX)),
@@ -293,6 +294,9 @@ impl TestLane {
         if let RequestStatus::Failed(kind) = completion.status {
             self.errors.record(kind);
         }
+        let slot = LaneTag::decode(completion.tag).slot;
+        let thread = self.open.as_ref().map_or(slot, |open| open.thread(slot));
+        let began = self.unflushed.beginning_of(completion, thread);
         if completion.completed < self.counting_from {
             return;
         }
@@ -309,6 +313,7 @@ impl TestLane {
         }
         let latency = completion.completed.since(completion.submitted);
         debug_assert_eq!(completion.budget.total(), latency, "the stages must sum to the latency");
+        let latency = completion.completed.since(began);
         tally.count(completion, latency);
         if let Some(all) = &mut self.beside_rounds {
             all.count(completion, latency);
