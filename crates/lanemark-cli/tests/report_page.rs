@@ -86,7 +86,7 @@ fn charts_are_saved_as_svg_and_png_and_the_policy_forbids_the_rest() {
     let ran = "(() => { const one = document.createElement('script'); one.textContent = 'window.other = 1'; document.body.append(one); return window.other === undefined; })()";
     browser.wait(ran);
     browser.events.truncate(before);
-    assert!(browser.complaints(&address).is_empty(), "{:?}", browser.complaints(&address));
+    assert!(browser.complaints().is_empty(), "{:?}", browser.complaints());
 
     browser.screen(390, "dark");
     browser.wait("document.documentElement.scrollWidth <= 390");
@@ -113,5 +113,5 @@ fn a_print_has_whole_light_pictures_without_buttons() {
     assert_eq!(browser.value(ground), json!("rgb(255, 255, 255)"));
     let printed = browser.ask("Page.printToPDF", json!({"preferCSSPageSize": true}));
     assert!(printed["data"].as_str().is_some_and(|data| data.starts_with("JVBER")), "no PDF");
-    assert!(browser.complaints(&address).is_empty(), "{:?}", browser.complaints(&address));
+    assert!(browser.complaints().is_empty(), "{:?}", browser.complaints());
 }

@@ -18,6 +18,7 @@ const PREDICTED: [f64; 10] = [100.0, 110.0, 90.0, 120.0, 80.0, 150.0, 50.0, 200.
 /// from 0.8 to 1.25.
 fn ten() -> Vec<PredictedMeasurement> {
     let one = |(index, &predicted): (usize, &f64)| PredictedMeasurement {
+        has_verified_ratings: index % 2 == 0,
         row: index,
         test: Test::of_blocks(Bytes::kibi(4)),
         host_share: 0.0,
