@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Report each link between the HTML files of a folder that has no target."""
+"""Report each broken link between the HTML files of a folder."""
 
 import sys
 from html.parser import HTMLParser

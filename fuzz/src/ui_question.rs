@@ -4,7 +4,7 @@
 use lanemark_study::Study;
 use lanemark_study::library::Library;
 use lanemark_ui::request::{SystemRequest, TestRequest};
-use lanemark_ui::{result_file, saved};
+use lanemark_ui::{command, result_file, saved};
 
 pub(crate) fn read(question: &[u8]) {
     if let Ok(system) = serde_json::from_slice::<SystemRequest>(question)
@@ -24,7 +24,7 @@ pub(crate) fn read(question: &[u8]) {
     if let Ok(test) = serde_json::from_slice::<TestRequest>(question)
         && test.read().is_ok()
     {
-        test.workload(&[]).unwrap();
+        command::workload(&test, &[]).unwrap();
     }
     if let Ok(summary) = result_file::read(question.to_vec()) {
         // The page would receive a value that is not finite as `null`.

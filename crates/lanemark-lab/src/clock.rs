@@ -1,4 +1,4 @@
-//! The time that has passed. A browser's module has no clock of its own and calls the page's.
+//! The time that has passed. A browser's module lacks a clock, and calls the page's clock.
 
 use std::time::Duration;
 

@@ -43,7 +43,7 @@ impl Pool {
         mut seen: impl FnMut(usize, M) -> bool,
     ) {
         let threads = self.threads().min(count);
-        // A single thread needs no other, and a browser's module has no other.
+        // A browser's module consists of one thread.
         if threads <= 1 || cfg!(target_arch = "wasm32") {
             return run_in_sequence(count, start, work, seen);
         }

@@ -29,8 +29,8 @@ pub(crate) fn sentences(subject: &str, tests: &[TestResult]) -> Option<String> {
     (!all.is_empty()).then(|| all.join(" "))
 }
 
-/// Returns a phrase such as `lost 288 KiB of acknowledged data and failed 92.9% of the requests`; `None` if nothing went
-/// wrong, and no power was cut.
+/// Returns a phrase such as `lost 288 KiB of acknowledged data and failed 92.9% of the requests`; `None` if nothing
+/// went wrong, and no power was cut.
 pub fn wrong_outcome(test: &TestResult) -> Option<String> {
     let faults = || test.samples.iter().flat_map(|sample| &sample.faults);
     let lost_in =

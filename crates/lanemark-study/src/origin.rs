@@ -156,7 +156,7 @@ impl UncertainValue {
     pub fn at(&self, deviations: f64) -> String {
         const END: f64 = 1.2816;
         let end = if deviations < 0.0 { 1.0 / self.range.low } else { self.range.high };
-        let factor = (deviations / END * end.ln()).exp();
+        let factor = libm::exp(deviations / END * libm::log(end));
         let digits = self.text.find(|c: char| !(c.is_ascii_digit() || ".+-_e".contains(c)));
         let (number, unit) = self.text.split_at(digits.unwrap_or(self.text.len()));
         let number: f64 = number.replace('_', "").parse().unwrap_or(1.0);

@@ -1,8 +1,9 @@
 //! A page's request as a shell command that runs the same load on the same system.
 
+use lanemark_lab::LabError;
 use lanemark_schema::text::shell_word;
 use lanemark_schema::units::Duration;
-use lanemark_schema::workload::{Fault, Test};
+use lanemark_schema::workload::{Fault, Test, Workload};
 
 use crate::machine;
 use crate::request::{OffsetOrder, SystemRequest, TestRequest};
@@ -35,6 +36,18 @@ pub fn workload_file(request: &TestRequest, test: &Test, faults: &[Fault]) -> St
         span = test.span,
         flush = if request.flush { "flush_every = 1\n" } else { "" },
     )
+}
+
+/// Returns the workload that contains the test, with `faults`: the file that the page offers to copy, as `lanemark sim`
+/// reads it. This is the only definition of the length of a page's test.
+///
+/// # Errors
+/// Returns an error if the test is invalid.
+pub fn workload(request: &TestRequest, faults: &[Fault]) -> Result<Workload, LabError> {
+    let text = workload_file(request, &request.read()?, faults);
+    let mut workload = lanemark_study::workload::parse(FILE, &text)?;
+    workload.faults = faults.to_vec();
+    Ok(workload)
 }
 
 /// Returns shell lines that write the test to a file and simulate it.
@@ -76,7 +89,6 @@ fn options(system: &SystemRequest) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_schema::workload::Workload;
     use lanemark_study::{Library, workload};
 
     use super::*;
@@ -102,7 +114,10 @@ mod tests {
             std::fs::write(&path, workload_file(&request, &test, &[])).unwrap();
             let read = workload::open(&Library::built_in(), path.to_str().unwrap()).unwrap();
             assert_eq!(read.tests, [test]);
-            assert_eq!(read, Workload { id: read.id.clone(), ..request.workload(&[]).unwrap() });
+            assert_eq!(
+                read,
+                Workload { id: read.id.clone(), ..super::workload(&request, &[]).unwrap() }
+            );
         }
     }
 

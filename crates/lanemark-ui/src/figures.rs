@@ -50,7 +50,7 @@ pub struct TestFigures {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitingHop>,
     pub failed: u64,
-    /// What went wrong, as a phrase.
+    /// A phrase about lost data and failed requests, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrong: Option<String>,
     pub faults: Vec<FaultReport>,

@@ -179,7 +179,7 @@ impl Laboratory {
         let SystemQuery { system, test } = read(body)?;
         if request == "curve" {
             let assembled = system.assemble(&self.library)?;
-            let workload = test.workload(&assembled.faults)?;
+            let workload = command::workload(&test, &assembled.faults)?;
             return Ok(SteppedWork::Curve(Box::new(CurveJob::new(assembled, workload))));
         }
         let simulation = Simulation::new(&self.library, &self.lab, &system, &test)?;

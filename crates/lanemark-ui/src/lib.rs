@@ -15,7 +15,7 @@
 //! | [`simulation`], [`workload_run`], [`curve`] | simulations in steps |
 //!
 //! The module computes all values; the page draws them and stores its state in its address. The crate also compiles
-//! for the machine, so that tests compare the answers of the module with those of native code.
+//! for the machine, so that tests compare the module with native code.
 
 pub mod answer;
 pub mod command;

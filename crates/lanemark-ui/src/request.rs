@@ -6,14 +6,12 @@
 
 use lanemark_lab::{LabError, assemble, setting};
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
-use lanemark_schema::workload::{Fault, Pattern, Test, TestError, Workload};
+use lanemark_schema::workload::{Fault, Pattern, Test, TestError};
 use lanemark_sim::spec::CheckedSystem;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, Location, System};
 use serde::{Deserialize, Serialize};
-
-use crate::command;
 
 /// Maximum number of drives in a system.
 const DRIVES_MAX: usize = 16;
@@ -244,19 +242,7 @@ impl TestRequest {
         Ok(test)
     }
 
-    /// Returns the workload that contains this test, with `faults`: the file that the page offers to copy, as
-    /// `lanemark sim` reads it. This is the only definition of the length of a page's test.
-    ///
-    /// # Errors
-    /// Returns the error of [`Self::read`].
-    pub fn workload(&self, faults: &[Fault]) -> Result<Workload, LabError> {
-        let text = command::workload_file(self, &self.read()?, faults);
-        let mut workload = lanemark_study::workload::parse(command::FILE, &text)?;
-        workload.faults = faults.to_vec();
-        Ok(workload)
-    }
-
-    /// Returns the duration of the test: the requested duration, or longer for `faults`, so that the test contains them.
+    /// Returns the duration of the test: the requested duration, or longer, so that the test contains `faults`.
     pub fn duration_with(test: &Test, faults: &[Fault]) -> Duration {
         test.duration.unwrap_or_default().max(faults_end(faults))
     }

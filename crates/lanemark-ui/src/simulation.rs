@@ -1,7 +1,7 @@
-//! A test on a system in steps: a first answer from a few requests, then each repeat of the test, then the 80% interval.
+//! A test on a system in steps: a first answer from a few requests, then each repeat of the test, then the interval.
 //!
-//! The repeats are those of `lanemark sim` with the workload file that the page offers to copy
-//! ([`TestRequest::workload`]), so their figures are equal to the digit. A test that converges has one repeat.
+//! `lanemark sim` runs the same repeats with the workload file that the page offers to copy ([`command::workload`]), so
+//! the figures are equal to the digit. A test that converges has one repeat.
 
 use lanemark_lab::clock::Stopwatch;
 use lanemark_lab::interval::DrawnSystem;
@@ -14,6 +14,7 @@ use lanemark_sim::{Progress, SimError, run_length_watched};
 use lanemark_study::Library;
 use serde::Serialize;
 
+use crate::command;
 use crate::figures::{CurvePoint, TestFigures};
 use crate::request::{AssembledSystem, SystemRequest, TestRequest};
 
@@ -23,7 +24,7 @@ const FIRST_REQUESTS: f64 = 400.0;
 /// Maximum amount of data in a first answer, for long requests.
 const FIRST_DATA: f64 = 32.0 * 1_048_576.0;
 /// Maximum wall-clock time of one step.
-const STEP_MAX: std::time::Duration = std::time::Duration::from_secs(20);
+const STEP_MAX: std::time::Duration = std::time::Duration::from_secs(60);
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "stage")]
@@ -71,7 +72,7 @@ impl Simulation {
         test: &TestRequest,
     ) -> Result<Self, LabError> {
         let assembled = system.assemble(library)?;
-        let workload = test.workload(&assembled.faults)?;
+        let workload = command::workload(test, &assembled.faults)?;
         let repeats = repeats(lab, &assembled, &workload, 0);
         let stage = SimulationStage::First;
         Ok(Self { assembled, workload, repeats, samples: Vec::new(), stage })

@@ -1,5 +1,5 @@
-//! The module answers like native code, to the byte: searches, systems, simulations and the built-in studies. It answers
-//! every file with a result or an error, and remains able to answer.
+//! The module answers like native code, to the byte: searches, systems, simulations and the built-in studies. It
+//! answers every file with a result or an error, and then the next question.
 //!
 //! The tests need Node, and the module, which `make page` builds. Without them they are skipped; in CI they fail.
 

@@ -26,7 +26,6 @@ pub(crate) const MAY_CREATE: &[(&str, &str)] = &[
     ("crates/lanemark-cli/src/served_disk.rs", "in a private folder"),
     ("crates/lanemark-cli/src/trial/contents.rs", "O_EXCL in a private folder"),
     ("crates/lanemark-cli/src/trial/program.rs", "in a private folder"),
-    ("crates/lanemark-cli/src/ui.rs", "O_EXCL in the user's own runtime folder"),
     ("crates/lanemark-files/src/companion.rs", "the opener of companions"),
     ("crates/lanemark-inspect/src/capture.rs", "O_EXCL in a private folder"),
     ("crates/lanemark-inspect/src/lspci/mod.rs", "in a private folder"),

@@ -164,7 +164,7 @@ fn board(system: &str) -> String {
 /// so the squares of their logarithms are added.
 #[must_use]
 pub fn omitted_factor(changes: &[ChangeKind], group: RequestGroup) -> f64 {
-    changes.iter().map(|kind| kind.omitted(group).ln()).fold(0.0, f64::hypot).exp()
+    libm::exp(changes.iter().map(|kind| libm::log(kind.omitted(group))).fold(0.0, libm::hypot))
 }
 
 /// Returns the share of a request's time for which the host works on it, including waits for the host.

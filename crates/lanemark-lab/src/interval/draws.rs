@@ -181,7 +181,7 @@ impl IntervalDraws {
         let log = |draw: usize| {
             let ratio = outcomes.figures(draw)?.rate / base;
             // The rate of a draw without a completed request is unknown.
-            (ratio.is_finite() && ratio > 0.0).then(|| ratio.ln())
+            (ratio.is_finite() && ratio > 0.0).then(|| libm::log(ratio))
         };
         Some(DrawnRates { logs: (0..DRAWS).map(log).collect() })
     }

@@ -81,7 +81,7 @@ pub(super) fn is_brief_enough_for_tail(probes: &[Option<RatioByLength>]) -> bool
 /// Returns whether the logarithms of the ratios of both lengths differ by up to `bound`.
 fn ratios_agree(probes: &[Option<RatioByLength>], bound: f64) -> bool {
     let is_within_bound = |probe: &Option<RatioByLength>| {
-        probe.is_some_and(|probe| (probe.brief / probe.short).ln().abs() <= bound)
+        probe.is_some_and(|probe| libm::log(probe.brief / probe.short).abs() <= bound)
     };
     !probes.is_empty() && probes.iter().all(is_within_bound)
 }

@@ -14,7 +14,7 @@ pub(super) fn summary(
     parameters: &[String],
     left_out: UnmodelledFactors,
 ) -> PredictionInterval {
-    let logs: Vec<f64> = drawn.iter().map(|(ratio, _)| ratio.ln()).collect();
+    let logs: Vec<f64> = drawn.iter().map(|(ratio, _)| libm::log(*ratio)).collect();
     let count = logs.len().max(1) as f64;
     let mean = logs.iter().sum::<f64>() / count;
     let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / count;
@@ -41,8 +41,8 @@ pub(super) fn ends(mut logs: Vec<f64>, left_out: UnmodelledFactors) -> (f64, f64
     logs.sort_by(f64::total_cmp);
     let low = quantile(&logs, (1.0 - SHARE) / 2.0);
     let high = quantile(&logs, (1.0 + SHARE) / 2.0);
-    let low_ratio = (-low.min(0.0).hypot(left_out.low.ln())).exp();
-    (low_ratio, high.max(0.0).hypot(left_out.high.ln()).exp())
+    let low_ratio = libm::exp(-libm::hypot(low.min(0.0), libm::log(left_out.low)));
+    (low_ratio, libm::exp(libm::hypot(high.max(0.0), libm::log(left_out.high))))
 }
 
 /// Returns the value below which, on average, `share` of all future draws fall, given `sorted` draws. The value is at
@@ -84,14 +84,14 @@ mod tests {
                     _ => vec![self.rng.normal(), self.rng.normal()],
                 };
                 let log = self.spread[0] * row[0] + self.spread[1] * row[1];
-                drawn.push((log.exp(), row));
+                drawn.push((libm::exp(log), row));
             }
             drawn
         }
 
         fn truth(&mut self) -> f64 {
             let logs = self.spread.map(|spread| spread * self.rng.normal());
-            logs.iter().sum::<f64>().exp()
+            libm::exp(logs.iter().sum::<f64>())
         }
     }
 
@@ -103,7 +103,7 @@ mod tests {
     fn missed(count: usize, spread: [f64; 3]) -> [f64; 2] {
         const TRIALS: u32 = 6000;
         let mut world = SyntheticRate { rng: Rng::new(StreamKey::from_seed(count as u64)), spread };
-        let left_out = UnmodelledFactors::on_either_side((SIDES_80 * spread[2]).exp());
+        let left_out = UnmodelledFactors::on_either_side(libm::exp(SIDES_80 * spread[2]));
         let parameters = parameters();
         let mut missed = [0, 0];
         for _ in 0..TRIALS {

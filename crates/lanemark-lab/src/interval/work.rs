@@ -58,7 +58,7 @@ impl DrawnOutcomes {
     /// Returns whether all screened draws leave all figures unchanged, within [`NO_EFFECT`].
     pub(super) fn are_draws_without_effect(&self) -> bool {
         let Some(base) = self.base else { return false };
-        let has_no_effect = |drawn: f64, base: f64| (drawn / base).ln().abs() <= NO_EFFECT;
+        let has_no_effect = |drawn: f64, base: f64| libm::log(drawn / base).abs() <= NO_EFFECT;
         self.drawn[..SCREENED].iter().all(|drawn| {
             drawn.is_some_and(|drawn| {
                 let mut tails = drawn.tails.into_iter().zip(base.tails).zip(self.has_tails);

@@ -105,8 +105,8 @@ pub fn list(folder: &Path) -> Result<Vec<ListedResult>, LabError> {
     Ok(found)
 }
 
-/// Returns up to `count` complete runs in `folder` with the same target and tests as `new`, the newest first. The folder
-/// need not exist.
+/// Returns up to `count` complete runs in `folder` with the same target and tests as `new`, the newest first. The
+/// folder need not exist.
 ///
 /// # Errors
 /// Returns an error if the folder or a result of the same workload cannot be read.

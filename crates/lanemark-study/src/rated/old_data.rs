@@ -25,9 +25,9 @@ pub(super) fn old_data(rated: &BoxRatings, nand: &NandPrior) -> Prior {
     let value = OLD_DATA * nand.read.value;
     let [low, high] = nand.read.range.unwrap_or([nand.read.value; 2]);
     let [fast, slow] = OLD_DATA_RANGE;
-    let log_spread_below = (nand.read.value / low).ln().hypot(fast.ln());
-    let up = (high / nand.read.value).ln().hypot(slow.ln());
-    let range = Some([value * (-log_spread_below).exp(), value * up.exp()]);
+    let log_spread_below = libm::hypot(libm::log(nand.read.value / low), libm::log(fast));
+    let up = libm::hypot(libm::log(high / nand.read.value), libm::log(slow));
+    let range = Some([value * libm::exp(-log_spread_below), value * libm::exp(up)]);
     let why = format!(
         "{}; reading old data takes {OLD_DATA} times as long on client drives",
         nand.read.why

@@ -12,7 +12,7 @@ pub(super) const KEPT_SUPERBLOCKS: f64 = 8.0;
 pub(super) fn spare_for(each: f64, read: f64) -> f64 {
     let programs = ((each + read) / (1.0 + read)).max(1.01);
     let valid = 1.0 - 1.0 / programs;
-    (-valid.ln() / (1.0 - valid) - 1.0).clamp(0.02, 4.0)
+    (-libm::log(valid) / (1.0 - valid) - 1.0).clamp(0.02, 4.0)
 }
 
 /// Returns the write amplification of steady random writes to `superblocks` superblocks, including `spare` spare
@@ -22,7 +22,7 @@ pub(super) fn amplification(superblocks: f64, spare: f64) -> f64 {
     let spare = ((spare - KEPT_SUPERBLOCKS).max(0.5) / used).max(0.02);
     let mut valid: f64 = 0.5;
     for _ in 0..200 {
-        valid = (-(1.0 - valid) * (1.0 + spare)).exp();
+        valid = libm::exp(-(1.0 - valid) * (1.0 + spare));
     }
     1.0 / (1.0 - valid).max(0.01)
 }
@@ -33,7 +33,7 @@ mod tests {
 
     /// Returns the deviation of a share of valid data from the model's equation with this spare flash.
     fn off(valid: f64, spare: f64) -> f64 {
-        valid - (-(1.0 - valid) * (1.0 + spare)).exp()
+        valid - libm::exp(-(1.0 - valid) * (1.0 + spare))
     }
 
     #[test]
