@@ -14,7 +14,7 @@ use lanemark_testbed::lanemark;
 use serde_json::{Value, json};
 
 /// Writes the page of two runs with series, and opens it. Returns `None` if there is no browser.
-fn open_page(folder: &Path, profile: &Path) -> Option<(Browser, String)> {
+fn open_page(folder: &Path, profile: &Path) -> Option<Browser> {
     for (seed, name) in [("1", "one.json"), ("2", "two.json")] {
         let system = "samsung-850-pro-1tb@workstation-z170:sata";
         let arguments = ["sim", system, "crystaldiskmark-8", "--seed", seed, "--no-interval"];
@@ -27,7 +27,7 @@ fn open_page(folder: &Path, profile: &Path) -> Option<(Browser, String)> {
     browser.screen(1280, "light");
     browser.ask("Page.navigate", json!({"url": address}));
     browser.wait("document.readyState === 'complete' && document.querySelector('.save') !== null");
-    Some((browser, address))
+    Some(browser)
 }
 
 /// Presses the first button for this kind of file, and returns the name of the file and the first bytes of its content.
@@ -49,7 +49,7 @@ fn saved(browser: &mut Browser, kind: &str, expression: &str) -> Value {
 fn charts_are_saved_as_svg_and_png_and_the_policy_forbids_the_rest() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let profile = tempfile::tempdir().unwrap();
-    let Some((mut browser, address)) = open_page(folder.path(), profile.path()) else { return };
+    let Some(mut browser) = open_page(folder.path(), profile.path()) else { return };
     let charts = browser.value("document.querySelectorAll('figure svg[role=img]').length");
     assert!(charts.as_u64().unwrap() > 8, "{charts}");
     assert_eq!(browser.value("document.querySelectorAll('.save').length"), charts);
@@ -97,7 +97,7 @@ fn charts_are_saved_as_svg_and_png_and_the_policy_forbids_the_rest() {
 fn a_print_has_whole_light_pictures_without_buttons() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let profile = tempfile::tempdir().unwrap();
-    let Some((mut browser, address)) = open_page(folder.path(), profile.path()) else { return };
+    let Some(mut browser) = open_page(folder.path(), profile.path()) else { return };
     let sheet = json!({"width": 703, "height": 1000, "deviceScaleFactor": 1, "mobile": false});
     browser.ask("Emulation.setDeviceMetricsOverride", sheet);
     let dark = json!([{"name": "prefers-color-scheme", "value": "dark"}]);
