@@ -8,7 +8,6 @@
 //! flushes for the percentile is omitted.
 
 use lanemark_schema::result::{LatencyHistogram, RunResult, Target, TestResult};
-use lanemark_schema::units::Ratio;
 
 use crate::number::{LatencyUnit, significant};
 
