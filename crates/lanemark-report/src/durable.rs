@@ -3,9 +3,9 @@
 //!
 //! A limit is named only if the test is the check for which it was published. etcd requires a 99th percentile below 10
 //! ms for the duration of `fdatasync` on its log (etcd's FAQ, "What does the etcd warning `failed to send out heartbeat
-//! on time` mean?"), and OpenShift's guide checks a disk with fio and the same limit: one thread writes small requests in
-//! order through the page cache. The percentile covers the flushes of all repeats together. A test with too few flushes
-//! for the percentile is omitted.
+//! on time` mean?"), and OpenShift's guide checks a disk with fio and the same limit: one thread writes small requests
+//! in order through the page cache. The percentile covers the flushes of all repeats together. A test with too few
+//! flushes for the percentile is omitted.
 
 use lanemark_schema::result::{LatencyHistogram, RunResult, Target, TestResult};
 
@@ -15,7 +15,7 @@ use crate::number::{LatencyUnit, significant};
 const BOUND_NS: u64 = 10_000_000;
 /// Minimum number of flushes: 1% of this number is one flush.
 const FLUSHES_LEAST: u64 = 100;
-/// Maximum mean length of the requests in a check of a log, in bytes. The published checks write 2,300 B, 4 KiB or 8 KiB.
+/// Maximum mean length of the requests in a check of a log, in bytes. The published checks write 2,300 B, 4 or 8 KiB.
 const LOG_MOST: f64 = 8192.0;
 
 /// Returns a sentence for each test of `run` that writes without reading and flushes after every write.
@@ -72,7 +72,7 @@ fn is_log_check(result: &TestResult, is_buffered: bool) -> bool {
     requests.is_in_order() && outstanding == 1 && is_buffered && test.block_mean() <= LOG_MOST
 }
 
-/// Returns the comparison of a 99th percentile with etcd's limit. `ends` is the 80% interval of the percentile, if it is
+/// Returns the comparison of a 99th percentile with etcd's limit. `ends` is the 80% interval of the percentile, if
 /// known.
 fn compared(p99: f64, ends: Option<[f64; 2]>) -> String {
     let bound = BOUND_NS as f64;

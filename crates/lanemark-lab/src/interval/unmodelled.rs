@@ -31,7 +31,8 @@ const RATED_LINK: UnmodelledFactors = UnmodelledFactors { low: 0.56, high: 1.18 
 /// Factors of hard disks.
 const DISK: UnmodelledFactors = UnmodelledFactors { low: 0.43, high: 1.35 };
 /// Factors of one request that waits for a flush, if a power cut would destroy the data in the drive's buffer. The
-/// range of the flush's own time contains the spread of such drives. Two measurements of one drive differ by this factor.
+/// range of the flush's own time contains the spread of such drives. Two measurements of one drive differ by this
+/// factor.
 const FLUSH: UnmodelledFactors = UnmodelledFactors::on_either_side(1.5);
 /// Factors of one request that waits for a flush of a drive with a protected buffer.
 const PROTECTED_FLUSH: UnmodelledFactors = UnmodelledFactors { low: 0.37, high: 1.97 };

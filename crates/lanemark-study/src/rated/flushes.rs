@@ -2,12 +2,12 @@
 //!
 //! A flush stores the data in the buffer and the map's journal. Published figures contain both, because programs count
 //! the write together with its flush. The data's program is simulated, so the drive's additional time of a flush is the
-//! published time minus that program. The prior is a mean over the drives of the training set: no property on the box
+//! published time minus that program. The prior is the median of the drives in the training set: no property on the box
 //! explains why two drives of one generation differ tenfold.
 
 use super::completion::{MissingValues, RatingUnit};
 use super::printed::BoxRatings;
-use super::priors::{ControllerPrior, Prior};
+use super::priors::ControllerPrior;
 
 /// The ratio by which two published measurements of the same drive differ, in either direction.
 const OF_ONE_DRIVE: f64 = 1.5;
@@ -27,8 +27,7 @@ pub(super) fn flush(
         let why = format!("{:.2} ms per flushed write", whole * 1e3);
         return out.derived_within(place, RatingUnit::Time, rest(whole), seen, why);
     }
-    let Some(whole) = &controller.flush else { return };
-    let range = whole.range.map(|ends| ends.map(rest));
-    let prior = Prior { value: rest(whole.value), range, why: whole.why.clone() };
-    out.add_prior(place, RatingUnit::Time, &prior, 1.0);
+    if let Some(prior) = &controller.flush {
+        out.add_prior(place, RatingUnit::Time, prior, 1.0);
+    }
 }

@@ -106,7 +106,7 @@ pub(crate) struct ControllerPrior {
     pub buffer: f64,
     /// Amount of read-ahead in bytes.
     pub read_ahead: f64,
-    /// Time of a 4 KiB write with a flush, if a power cut would destroy the data in the buffer.
+    /// Time of a flush in addition to the program of its data, if a power cut would destroy the data in the buffer.
     pub flush: Option<Prior>,
 }
 
