@@ -25,7 +25,7 @@ function start(key) {
   const worker = new Worker(script);
   const entry = { worker, jobs: new Map() };
   worker.onmessage = ({ data: { id, reply, is_last } }) => {
-    entry.jobs.get(id)?.(reply, is_last);
+    entry.jobs.get(id)?.deliver(reply, is_last);
     if (is_last) entry.jobs.delete(id);
   };
   worker.onerror = (event) => {
@@ -50,7 +50,20 @@ function replace(key, reply) {
   const entry = workers.get(key);
   workers.delete(key);
   entry?.worker.terminate();
-  for (const job of [...(entry?.jobs.values() ?? [])]) job(reply, true);
+  for (const job of [...(entry?.jobs.values() ?? [])]) job.deliver(reply, true);
+}
+
+/** Ends a worker whose request `ended` was cancelled; a new worker answers its other requests. */
+function restart(key, ended) {
+  const old = workers.get(key);
+  workers.delete(key);
+  old.worker.terminate();
+  const entry = start(key);
+  for (const [id, job] of old.jobs) {
+    if (id === ended) { job.deliver(null, true); continue; }
+    entry.jobs.set(id, job);
+    if (job.message) module.then(() => entry.worker.postMessage(job.message), () => {});
+  }
 }
 
 /** Sends a request to the worker `key`, and yields its answers. */
@@ -60,21 +73,24 @@ export async function* steps(key, name, question, signal) {
   let wake = () => {}, is_over = false;
   const aborted = () => Object.assign(new Error("aborted"), { name: "AbortError" });
   if (signal?.aborted) throw aborted();
-  entry.jobs.set(id, (reply, is_last) => {
+  const job = { message: null, deliver: (reply, is_last) => {
     if (reply) waiting.push(reply);
     is_over ||= is_last;
     wake();
-  });
+  } };
+  entry.jobs.set(id, job);
   const cancel = () => {
-    entry.worker.postMessage({ cancel: id });
-    setTimeout(() => { if (entry.jobs.has(id) && workers.get(key) === entry) replace(key, null); }, END_MS);
+    workers.get(key)?.worker.postMessage({ cancel: id });
+    setTimeout(() => { if (workers.get(key)?.jobs.has(id)) restart(key, id); }, END_MS);
     wake();
   };
   signal?.addEventListener("abort", cancel, { once: true });
   const body = question instanceof ArrayBuffer ? new Uint8Array(question) : encoder.encode(JSON.stringify(question ?? null));
   // The module may still be compiled; a worker receives it first.
   await module.catch(() => {});
-  if (workers.get(key) === entry) entry.worker.postMessage({ id, name, body });
+  job.message = { id, name, body };
+  const current = workers.get(key);
+  if (current?.jobs.get(id) === job) current.worker.postMessage(job.message);
   for (;;) {
     if (signal?.aborted) throw aborted();
     const reply = waiting.shift();
