@@ -2,21 +2,22 @@
 //! systems in the order of their rates.
 
 mod baseline;
+mod options;
 mod ranked;
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::whatif::{WhatIfQuestion, is_result};
-use lanemark_lab::{Lab, LabRun, RunLength, assemble, results};
+use lanemark_lab::{LabRun, assemble, results};
 use lanemark_report::{compare_runs, compare_table, database_compare_text};
 use lanemark_schema::result::{RunResult, Target};
 use lanemark_study::Library;
+use options::{gated, lab, refuse_ranking_options, refuse_simulation_options};
 
 use crate::args::CompareArgs;
 use crate::failure::{CommandOutcome, Failure};
 use crate::formats::with;
-use crate::messages::tell;
 use crate::progress::LabProgressLine;
-use crate::{library, output, provenance, stop};
+use crate::{library, output, provenance};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<CommandOutcome, Failure> {
     if let Some(folder) = &args.baseline {
@@ -61,39 +62,6 @@ pub(crate) fn run(args: &CompareArgs) -> Result<CommandOutcome, Failure> {
     }
 }
 
-/// Rejects options of a ranking for up to two systems.
-fn refuse_ranking_options(args: &CompareArgs) -> Result<(), Failure> {
-    let options = [
-        ("--prices", args.prices.is_some()),
-        ("--at-least", args.at_least.is_some()),
-        ("--p99-below", args.p99_below.is_some()),
-    ];
-    match options.iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((option, _)) => Err(Failure::input(format!("{option} applies to a ranking"))
-            .hint("name three systems or more, or add --drives WORDS@PLATFORM")),
-    }
-}
-
-/// Rejects options of simulations for two results.
-fn refuse_simulation_options(args: &CompareArgs) -> Result<(), Failure> {
-    let options = [
-        ("--model", args.model.is_some()),
-        ("--host", args.host.host.is_some()),
-        ("--queue-depth", args.queue_depth.is_some()),
-        ("--set", !args.set.is_empty()),
-        ("--fit", args.fit.is_some()),
-        ("--workload", args.workload.is_some()),
-        ("--force", args.force),
-        ("--full", args.full),
-    ];
-    match options.iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((option, _)) => Err(Failure::input(format!("{option} does not apply to two results"))
-            .hint("name a system instead of a result, or remove the option")),
-    }
-}
-
 fn show_results(
     args: &CompareArgs,
     a: (&str, &RunResult),
@@ -112,26 +80,6 @@ fn show_results(
     };
     output::print(&text)?;
     Ok(gated(reason))
-}
-
-/// Reports the reason for which `--fail-if` fails the command, if there is one.
-fn gated(reason: Option<String>) -> CommandOutcome {
-    match reason {
-        Some(reason) => {
-            tell!("failed: {reason}");
-            CommandOutcome::Damaged
-        }
-        None => CommandOutcome::Done,
-    }
-}
-
-fn lab(args: &CompareArgs) -> Lab {
-    Lab {
-        cancel: stop::on_signal().into(),
-        length: RunLength::from_full(args.full),
-        memory: args.memory.memory,
-        ..Lab::default()
-    }
 }
 
 /// Predicts the tests of a measured run on the system `named`; returns `None` if the run is cancelled.

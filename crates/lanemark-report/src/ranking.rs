@@ -75,7 +75,7 @@ pub fn ranking_answer(rows: &[RankedRow]) -> String {
     let leaders: Vec<&RankedRow> = rows.iter().take_while(|row| row.rank == first.rank).collect();
     let of = format!("of {} systems", rows.len());
     let chance = percent_whole(first.first_chance);
-    let mut text = match (leaders.as_slice(), rows) {
+    let text = match (leaders.as_slice(), rows) {
         (_, [only]) => format!("{} is the only system.", only.system),
         ([one], _) => {
             let next = one.to_next.map_or(String::new(), |ratio| {

@@ -5,7 +5,7 @@ use std::path::Path;
 use lanemark_lab::results::{self, ResultFile};
 use lanemark_report::{baseline_text, compare_baseline};
 
-use super::{gated, refuse_simulation_options};
+use super::options::{gated, refuse_simulation_options};
 use crate::args::CompareArgs;
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;

@@ -15,7 +15,7 @@ use lanemark_study::search::EntrySearch;
 use lanemark_study::system::SystemName;
 use serde_json::json;
 
-use super::lab;
+use super::options::lab;
 use crate::args::{CompareArgs, RateTarget};
 use crate::failure::{CommandOutcome, Failure};
 use crate::library::PlatformEntry;

@@ -169,16 +169,6 @@ pub struct RunResult {
     pub power_cuts: Vec<PowerCut>,
 }
 
-impl RunResult {
-    /// Returns the host file that was measured with this result, if there is one.
-    pub fn measured_host(&self) -> Option<&str> {
-        match &self.target {
-            Target::Measured(target) => target.host.as_deref(),
-            Target::Simulated(_) | Target::Database(_) => None,
-        }
-    }
-}
-
 /// The origin of a result: program, machine and time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
