@@ -205,6 +205,9 @@ fn comparison_sentence(
     let losses: Vec<String> = slower
         .iter()
         .filter_map(|(other, slow)| {
+            if let Some(flush) = slowest_flush(slow, figures) {
+                return Some(format!("the difference is lost in {other} in the flushes ({flush} each)"));
+            }
             let hop = slowest_hop(slow, figures)?;
             Some(format!("the difference is lost in {other} at {}", place(hop, slow)))
         })
@@ -264,6 +267,13 @@ fn slowest_hop<'f>(slow: &'f TestFigures, fast: &TestFigures) -> Option<&'f HopF
             .filter(|hop| excess(hop) > 0.0)
             .max_by(|one, other| excess(one).total_cmp(&excess(other)))
     })
+}
+
+/// Returns the mean duration of a flush of `slow`, if it exceeds that of `fast` by more than a request takes at any hop.
+fn slowest_flush(slow: &TestFigures, fast: &TestFigures) -> Option<String> {
+    let flush = slow.flush_mean_us.filter(|_| busiest_hop(slow).is_none())?;
+    let excess = flush - fast.flush_mean_us.unwrap_or_default();
+    slow.hops.iter().all(|hop| time(hop) < excess).then(|| latency(flush))
 }
 
 fn place(hop: &HopFigures, figures: &TestFigures) -> String {

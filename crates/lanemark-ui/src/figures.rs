@@ -37,6 +37,9 @@ pub struct TestFigures {
     /// interval.
     pub spread: f64,
     pub latency_mean_us: f64,
+    /// Mean duration of a flush, if the test flushes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_mean_us: Option<f64>,
     /// Percentiles for which there are enough requests, each with its latency.
     pub latency_us: Vec<(f64, f64)>,
     /// The 80% interval, if it is already known.
@@ -161,8 +164,10 @@ impl TestFigures {
         let supported = PERCENTILES.into_iter().filter_map(|percentile| {
             Some((percentile, latency.percentile_ns(percentile)? as f64 / 1e3))
         });
+        let flushes = last.flushes.as_ref().filter(|flushes| flushes.latency.count() > 0);
         Ok(Self {
             test: test.name.clone(),
+            flush_mean_us: flushes.map(|flushes| flushes.latency.mean_ns() / 1e3),
             is_random: path::is_random(test),
             repeats: if is_first { 0 } else { samples.len() },
             requests: samples.iter().map(Sample::operations).sum(),

@@ -40,6 +40,7 @@ fn system(name: &str, hops: Vec<HopFigures>) -> NamedSystem {
         limit: None,
         failed: 0,
         wrong: None,
+        flush_mean_us: None,
         faults: Vec::new(),
         warnings: Vec::new(),
     };
@@ -65,6 +66,14 @@ fn the_slower_system_loses_the_rest_where_its_requests_spend_more_time() {
         both.sentence,
         "A is 2 times as fast as B: 20,000 IOPS versus 10,000 IOPS. The difference is lost in B at \
          SATA (50.0 µs of each request)."
+    );
+    let mut flushed = slow.clone();
+    flushed.figures.flush_mean_us = Some(1_800.0);
+    let both = answer_of(vec![flushed, fast.clone()]);
+    assert!(
+        both.sentence.ends_with("The difference is lost in B in the flushes (1.80 ms each)."),
+        "{}",
+        both.sentence
     );
     let mut busy = slow;
     busy.figures.hops[1].utilisation = 0.97;
