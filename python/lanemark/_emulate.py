@@ -1,6 +1,6 @@
 """Served systems, trials of a program on them, and pages of several results.
 
-These functions run the ``lanemark`` command of this package in processes of their own, because a server and the program
+These functions run the ``lanemark`` command of this package in separate processes, because a server and the program
 under trial need signals and mounts that they do not share with Python.
 """
 
@@ -33,7 +33,7 @@ END_SECONDS = 60.0
 
 
 def _words(*words: str | os.PathLike[str]) -> list[str]:
-    return [sys.executable, "-m", "lanemark", *(os.fspath(word) for word in words)]
+    return [sys.executable, "-m", "lanemark", *map(os.fspath, words)]
 
 
 def _error(code: int, text: str) -> LanemarkError:

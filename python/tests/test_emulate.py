@@ -64,6 +64,6 @@ def test_several_results_share_a_page(tmp_path: Path) -> None:
     page = lanemark.report(results, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "950 PRO" in page and "850 PRO" in page
     with pytest.raises(lanemark.InputError, match="at least one"):
-        lanemark.report([], tmp_path / "none.html")
+        lanemark.report([], tmp_path / "absent.html")
     with pytest.raises(lanemark.InputError, match="selects no form"):
         lanemark.report(results, tmp_path / "page.pdf")

@@ -301,7 +301,7 @@ fn trial(
     Ok(true)
 }
 
-/// States how long a trial takes of which one turn of every system took `round`. A power cut happens on average in the
+/// States how long a trial takes if one turn of every system took `round`. A power cut happens on average in the
 /// middle of a turn, and its check takes about as long again.
 fn expected_text(round: Duration, turns: u32, cuts: u32) -> String {
     let rounds = turns + cuts;

@@ -83,7 +83,7 @@ fn line(result: &TestResult) -> String {
         let values: Vec<f64> = result.samples.iter().map(of).collect();
         Statistic::from_values(&values, AverageMethod::Median).value
     };
-    // The format has no order that is not stated, so the columns are blank or contain a question mark.
+    // The format cannot state that a value is unknown, so the columns are blank or contain a question mark.
     let kind = match test.order_word() {
         Some("sequential") => "SEQ",
         Some(_) => "RND",

@@ -28,7 +28,7 @@ pub struct Column {
 pub enum ColumnValues {
     /// Whole numbers; all of them are known.
     Whole(Vec<i64>),
-    /// Whole numbers, some of which are not known.
+    /// Whole numbers; some of them may not be known.
     MaybeWhole(Vec<Option<i64>>),
     /// Numbers.
     Numbers(Vec<Option<f64>>),

@@ -69,7 +69,8 @@ struct Candidate {
 
 impl Lab {
     /// Ranks `systems` by the geometric mean of their rates in the tests of `workload`. The tests run until their rates
-    /// have converged, and also their percentiles if `with_percentiles` is true. Returns `None` if the run is cancelled.
+    /// have converged, and also their percentiles if `with_percentiles` is true. Returns `None` if the run is
+    /// cancelled.
     ///
     /// # Errors
     /// Returns an error if a system cannot be assembled, if a test does not fit a system, or if no test can be ranked.

@@ -176,7 +176,7 @@ fn a_contradicted_test_is_predicted_only_by_force() {
     let mut runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
     let agreed = answer_drawn([PRESENT, PORT], &workload, Some(&runs[0]), false);
     assert!(agreed.contradictions.is_empty() && agreed.tests.len() == 2, "{agreed:?}");
-    // One request at a time is a hundredth of what the test with 128 outstanding requests states.
+    // The test states 128 outstanding requests, and a fiftieth of its rate needs only two or three.
     let deep = &mut runs[0].tests[1];
     deep.throughput_bytes_per_second.value /= 50.0;
     deep.iops.value /= 50.0;

@@ -59,7 +59,7 @@ impl TargetVerdict {
         }
     }
 
-    /// Returns the verdict in words.
+    /// Returns the verdict as text.
     pub fn text(self) -> &'static str {
         match self {
             Self::Met => "met",

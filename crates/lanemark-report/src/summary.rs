@@ -15,8 +15,8 @@ pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     }
 }
 
-/// States which run is the fastest in how many of the common tests. A run is the fastest if the interval of its ratio to
-/// each other run is above 1.
+/// States which run is the fastest in how many of the common tests. A run is the fastest if the interval of its ratio
+/// to each other run is above 1.
 fn comparison_summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     let (_, first) = runs.first()?;
     let is_common = |name: &str| {

@@ -269,7 +269,8 @@ fn slowest_hop<'f>(slow: &'f TestFigures, fast: &TestFigures) -> Option<&'f HopF
     })
 }
 
-/// Returns the mean duration of a flush of `slow`, if it exceeds that of `fast` by more than a request takes at any hop.
+/// Returns the mean duration of a flush of `slow`, if it exceeds a flush of `fast` by more than a request takes at any
+/// hop.
 fn slowest_flush(slow: &TestFigures, fast: &TestFigures) -> Option<String> {
     let flush = slow.flush_mean_us.filter(|_| busiest_hop(slow).is_none())?;
     let excess = flush - fast.flush_mean_us.unwrap_or_default();

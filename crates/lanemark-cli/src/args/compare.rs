@@ -71,8 +71,8 @@ pub(crate) struct CompareArgs {
     /// Exit with 1 if the interval of a test excludes a loss of throughput below this share, such as 'slower by 5%'
     #[arg(long, help_heading = "Analysis", value_name = "LOSS")]
     pub(crate) fail_if: Option<LossGate>,
-    /// Compare one result with the last ten in this folder that have the same target and tests, and add it to the folder
-    /// unless --fail-if fails
+    /// Compare one result with the last ten in this folder that have the same target and tests, and add it unless
+    /// --fail-if fails
     #[arg(long, help_heading = "Analysis", value_name = "FOLDER", conflicts_with_all = ["drives", "model", "detail"])]
     pub(crate) baseline: Option<PathBuf>,
     /// Of two results, also compare latency percentiles, and describe both targets. Of two systems, state the evidence:

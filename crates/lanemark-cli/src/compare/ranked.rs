@@ -29,7 +29,7 @@ const PRICES_MAX: u64 = 1 << 20;
 /// The default tests of a ranking.
 const USUAL: &str = "quick";
 
-/// What a system must reach in the only test of a ranking.
+/// The targets of a system in the only test of a ranking.
 #[derive(Clone, Copy)]
 struct RankingTarget {
     at_least: Option<RateTarget>,
@@ -41,7 +41,7 @@ impl RankingTarget {
         self.at_least.is_some() || self.p99_below.is_some()
     }
 
-    /// Returns whether `system` meets all targets: the least certain verdict, or a miss.
+    /// Returns whether `system` meets all targets: a miss, or otherwise the more uncertain verdict.
     fn verdict(self, system: &RankedSystem) -> Option<TargetVerdict> {
         let result = system.results.first()?;
         let interval = system.interval.as_ref();

@@ -101,7 +101,7 @@ fn the_time_scale_grows_until_the_system_is_in_time() {
 }
 
 #[test]
-fn the_expected_time_is_that_of_all_turns_and_cuts() {
+fn the_expected_time_contains_all_turns_and_cuts() {
     let text = |seconds, turns, cuts| expected_text(Duration::from_secs(seconds), turns, cuts);
     assert_eq!(text(4, 3, 0), "3 turns for each system take about 12 s");
     assert_eq!(text(4, 3, 20), "3 turns and 20 power cuts for each system take about 92 s");

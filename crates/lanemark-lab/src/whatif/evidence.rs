@@ -26,7 +26,7 @@ pub(super) struct Evidence<'e> {
 }
 
 impl<'e> Evidence<'e> {
-    /// Creates the evidence of two simulated `runs` with equal tests, the first of which may have been `measured`.
+    /// Creates the evidence of two simulated `runs` with equal tests. The first run may have been `measured`.
     pub(super) fn new(
         systems: [&'e System; 2],
         runs: [&'e RunResult; 2],

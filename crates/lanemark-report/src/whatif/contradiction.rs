@@ -74,7 +74,7 @@ fn cause_text(cause: ContradictionCause) -> String {
             "The measurement used the page cache, which the model does not contain.".to_owned()
         }
         ContradictionCause::AboveLinks => {
-            "The measured rate is above that of the modelled links, so the drive is in another port, or a cache answered."
+            "The measured rate is above the rate of the modelled links, so the drive is in another port, or a cache answered."
                 .to_owned()
         }
         ContradictionCause::Section(PathSection::Host) => {

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::RunResult;
 use super::live::ServedTarget;
 use super::transactions::DatabaseTarget;
 use crate::units::Bytes;
@@ -88,14 +87,4 @@ pub struct ParameterOverride {
     pub figure: Option<String>,
     /// Reason why this parameter determines that figure.
     pub reason: Option<String>,
-}
-
-impl RunResult {
-    /// Returns the host file that was measured with this result, if there is one.
-    pub fn measured_host(&self) -> Option<&str> {
-        match &self.target {
-            Target::Measured(target) => target.host.as_deref(),
-            Target::Simulated(_) | Target::Database(_) => None,
-        }
-    }
 }

@@ -3,6 +3,14 @@
 use super::{DeviceIdentity, InspectedDevice, Inspection, MeasuredTarget, RunResult, Target};
 
 impl RunResult {
+    /// Returns the host file that was measured with this result, if there is one.
+    pub fn measured_host(&self) -> Option<&str> {
+        match &self.target {
+            Target::Measured(target) => target.host.as_deref(),
+            Target::Simulated(_) | Target::Database(_) => None,
+        }
+    }
+
     /// Returns the target's short name: the user's name for it; or the name of the simulated or served system; or the
     /// models of the measured drives; or the host and the device.
     pub fn target_name(&self) -> String {

@@ -43,11 +43,11 @@ pub struct Contradiction {
     pub present: WhatIfFigures,
     /// The 80% interval of the modelled throughput.
     pub interval: PredictionInterval,
-    /// What probably differs.
+    /// The probable difference.
     pub cause: ContradictionCause,
 }
 
-/// What probably differs between a measurement and the model of the measured system.
+/// The probable difference between a measurement and the model of the measured system.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContradictionCause {

@@ -239,7 +239,7 @@ impl Test {
         }
     }
 
-    /// Returns the share of reads for which ceilings are computed: that of the test, and one half for a database, which
+    /// Returns the share of reads for which ceilings are computed: the test's share, and one half for a database, which
     /// reads and writes.
     pub fn ceiling_read_share(&self) -> Ratio {
         self.read_share().unwrap_or(Ratio::HALF)

@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn a_new_value_by_hand() {
-        // The logarithms of 1 and 4 have the mean ln 2 and a deviation of ln 4 / sqrt 2; 1 + 1/2 values add their errors.
+        // The logarithms of 1 and 4 have the mean ln 2 and a deviation of ln 4 / sqrt 2. The errors of 1 + 1/2 values
+        // are added.
         let ratio = RatioEstimate::of_new_value(&[1.0, 4.0], 6.0).unwrap();
         let half = 3.077_68 * libm::log(4.0) * (0.5f64 * 1.5).sqrt();
         let (low, high) = ratio.interval_80().unwrap();
