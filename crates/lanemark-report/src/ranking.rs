@@ -119,7 +119,7 @@ fn target_sentence(rows: &[RankedRow]) -> String {
         [Some(met), ..] if met.price.is_some() => {
             format!(" The cheapest that meets the target is {}.", price(met))
         }
-        [Some(met), ..] => format!(" The fastest that meets the target is {}.", price(met)),
+        [Some(met), ..] => format!(" The first that meets the target is {}.", price(met)),
         [None, Some(unsure), _] => format!(
             " No system surely meets the target; its interval contains the target for {}.",
             price(unsure)

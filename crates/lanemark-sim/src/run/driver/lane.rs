@@ -294,9 +294,8 @@ impl TestLane {
         if let RequestStatus::Failed(kind) = completion.status {
             self.errors.record(kind);
         }
-        let slot = LaneTag::decode(completion.tag).slot;
-        let thread = self.open.as_ref().map_or(slot, |open| open.thread(slot));
-        let began = self.unflushed.beginning_of(completion, thread);
+        let thread = LaneTag::decode(completion.tag).slot / self.queue_depth;
+        let written_since = self.unflushed.beginning_of(completion, thread);
         if completion.completed < self.counting_from {
             return;
         }
@@ -313,7 +312,7 @@ impl TestLane {
         }
         let latency = completion.completed.since(completion.submitted);
         debug_assert_eq!(completion.budget.total(), latency, "the stages must sum to the latency");
-        let latency = completion.completed.since(began);
+        let latency = written_since.map_or(latency, |since| completion.completed.since(since));
         tally.count(completion, latency);
         if let Some(all) = &mut self.beside_rounds {
             all.count(completion, latency);

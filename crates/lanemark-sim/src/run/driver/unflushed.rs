@@ -18,17 +18,17 @@ impl UnflushedWrites {
         Self(vec![None; if requests.mix.written_back { threads as usize } else { 0 }])
     }
 
-    /// Returns the instant from which the latency of a request of `thread` is measured: its submission or, for a flush
-    /// that writes back data, the submission of the first of these writes.
-    pub(super) fn beginning_of(&mut self, completion: &Completion, thread: u32) -> Instant {
-        let Some(first) = self.0.get_mut(thread as usize) else { return completion.submitted };
+    /// Returns the submission of the first write that a flush of `thread` writes back, from which the latency of the
+    /// flush is measured; `None` for other requests.
+    pub(super) fn beginning_of(&mut self, completion: &Completion, thread: u32) -> Option<Instant> {
+        let first = self.0.get_mut(thread as usize)?;
         match completion.access.operation {
-            Operation::Flush => first.take().unwrap_or(completion.submitted),
+            Operation::Flush => first.take(),
             Operation::Write => {
                 first.get_or_insert(completion.submitted);
-                completion.submitted
+                None
             }
-            Operation::Read | Operation::Trim => completion.submitted,
+            Operation::Read | Operation::Trim => None,
         }
     }
 }
