@@ -206,7 +206,9 @@ fn comparison_sentence(
         .iter()
         .filter_map(|(other, slow)| {
             if let Some(flush) = slowest_flush(slow, figures) {
-                return Some(format!("the difference is lost in {other} in the flushes ({flush} each)"));
+                return Some(format!(
+                    "the difference is lost in {other} in the flushes ({flush} each)"
+                ));
             }
             let hop = slowest_hop(slow, figures)?;
             Some(format!("the difference is lost in {other} at {}", place(hop, slow)))

@@ -156,13 +156,16 @@ impl CorpusRow {
 }
 
 impl Corpus {
-    /// Reads the measurements and ratings in `folder`, and the new ones.
+    /// Reads the measurements and ratings in `folder`, and the new ones if there are any.
     ///
     /// # Errors
     /// Returns the first error with its file and line.
     pub fn open(folder: &Path) -> Result<Self, ValidationError> {
         let text = |name: &str| input::text(&folder.join(name), LENGTH_MAX);
         let mut corpus = Self::parse(&text(MEASUREMENTS)?, &text(RATINGS)?)?;
+        if !folder.join(NEW_MEASUREMENTS).exists() {
+            return Ok(corpus);
+        }
         let new = text(NEW_MEASUREMENTS)?;
         let rows = measurements(NEW_MEASUREMENTS, &new)?;
         if let Some((line, _)) = rows.iter().find(|(_, row)| row.text(ADDED).is_empty()) {

@@ -47,13 +47,13 @@ pub const LEAST: f64 = 1.15;
 /// The learned factors of a kind, in the order of [`RequestGroup::ALL`].
 const fn learned(kind: ChangeKind) -> [f64; 3] {
     match kind {
-        ChangeKind::Drive => [LEAST, 1.59, 2.42],
-        ChangeKind::Port => [1.21, 1.59, 2.42],
-        ChangeKind::Platform => [1.21, 1.59, 2.42],
-        ChangeKind::Host => [1.21, 1.59, 2.42],
-        ChangeKind::Depth => [1.15, 1.59, 2.42],
-        ChangeKind::BlockSize => [1.22, 1.59, 2.42],
-        ChangeKind::Direction => [1.17, LEAST, 2.42],
+        ChangeKind::Drive => [LEAST, 1.66, 2.57],
+        ChangeKind::Port => [1.21, 1.66, 2.57],
+        ChangeKind::Platform => [1.21, 1.66, 2.57],
+        ChangeKind::Host => [1.21, 1.66, 2.57],
+        ChangeKind::Depth => [1.15, 1.66, 2.57],
+        ChangeKind::BlockSize => [1.24, 1.66, 2.57],
+        ChangeKind::Direction => [1.17, LEAST, 2.57],
     }
 }
 

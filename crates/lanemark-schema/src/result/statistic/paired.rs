@@ -57,7 +57,7 @@ mod tests {
     fn a_ratio_by_hand() {
         // Ratios of 2 and 8 have a geometric mean of 4, and their logarithms have a deviation of ln 4 / sqrt 2.
         let ratio = RatioEstimate::of_pairs(&[(1.0, 2.0), (1.0, 8.0)]).unwrap();
-        let half = 3.077_68 * libm::log(4.0) / 2.0;
+        let half = student(SIDES_80, 1) * libm::log(4.0) / 2.0;
         let (low, high) = ratio.interval_80().unwrap();
         assert!((ratio.ratio() - 4.0).abs() < 1e-12);
         assert!((libm::log(low) - libm::log(4.0) + half).abs() < 1e-5);
@@ -73,7 +73,7 @@ mod tests {
         // The logarithms of 1 and 4 have the mean ln 2 and a deviation of ln 4 / sqrt 2. The errors of 1 + 1/2 values
         // are added.
         let ratio = RatioEstimate::of_new_value(&[1.0, 4.0], 6.0).unwrap();
-        let half = 3.077_68 * libm::log(4.0) * (0.5f64 * 1.5).sqrt();
+        let half = student(SIDES_80, 1) * libm::log(4.0) * (0.5f64 * 1.5).sqrt();
         let (low, high) = ratio.interval_80().unwrap();
         assert!((ratio.ratio() - 3.0).abs() < 1e-12);
         assert!((libm::log(low) - libm::log(3.0) + half).abs() < 1e-5, "{low}");
