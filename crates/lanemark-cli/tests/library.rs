@@ -11,7 +11,7 @@ fn json(arguments: &[&str]) -> Value {
 #[test]
 fn a_drive_is_shown_with_each_value_and_its_origin() {
     let text = lanemark!(&["library", "samsung-950-pro-512gb"]).stdout();
-    assert!(text.contains("of its 38 values are stated"), "{text}");
+    assert!(text.contains("of its 39 values are stated"), "{text}");
     assert!(text.contains("- drive.flash.read = 50 us"), "{text}");
     let found = json(&["library", "samsung-950-pro-512gb", "--json"]);
     assert_eq!(found["name"], "Samsung SSD 950 PRO 512GB");

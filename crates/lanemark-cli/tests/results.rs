@@ -218,7 +218,7 @@ fn a_baseline_grows_until_a_result_is_slower() {
     let reason = String::from_utf8_lossy(&output.stderr);
     assert!(reason.contains("which excludes a loss below 5.0%"), "{reason}");
     // Results of other tests are not earlier results of these.
-    simulated(&folder, "deep.json", &["--queue-depth", "2"]);
+    simulated(&folder, "deep.json", &["--size", "64MiB"]);
     let text = String::from_utf8_lossy(&compare("deep.json", &[]).stdout).into_owned();
     assert!(text.contains("contains no earlier result"), "{text}");
     // The same result is not its own baseline.
