@@ -69,7 +69,8 @@ function keep(control) {
   if (hash === location.hash || (control === undefined && location.hash.startsWith("#question="))) return;
   const is_same_step = control === undefined || (control === kept.control && now - kept.at < STEP_MS);
   kept = { control, at: now, hash };
-  of("broken").textContent = "";
+  // A broken address is reported until the next change.
+  if (control !== undefined) of("broken").textContent = "";
   if (is_same_step) location.replace(hash);
   else location.hash = hash;
 }
