@@ -37,10 +37,10 @@ use sha2::{Digest, Sha256};
 pub(crate) use grid::typeset;
 pub use plot::{PLOT_MARK, PlotStyle, ResultChart, ResultPlot, plot};
 
+use crate::results_answer::results_answer;
 use crate::study_table::study_answer;
 use crate::{
-    concurrent, durable, energy, faults, figure_table, run_table, summary, target, transactions,
-    trial,
+    concurrent, durable, energy, faults, figure_table, run_table, target, transactions, trial,
 };
 
 /// All style rules of a page.
@@ -111,9 +111,8 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
                 }
                 div class="answer" { p { (study_answer(study)) } }
             } @else {
-                @let named: Vec<(&str, &RunResult)> = runs.iter().map(|(label, run)| (label.as_str(), *run)).collect();
-                @let bare: Vec<&RunResult> = runs.iter().map(|(_, run)| *run).collect();
-                @let summary = trial::trial_answer(&bare).or_else(|| summary::summary(&named));
+                @let bare: Vec<&RunResult> = runs.iter().map(|(_, run)| *run).filter(|run| !run.tests.is_empty()).collect();
+                @let summary = results_answer(None, &bare).filter(|_| !bare.is_empty());
                 @if let Some(summary) = summary { div class="answer" { p { (summary) } } }
                 @let sentences = runs.iter().flat_map(|(_, run)| durable::sentences(run).into_iter().chain(std::iter::once(target::sentence(run))).chain(concurrent::sentences(run)));
                 @let sentences: Vec<String> = sentences.collect();

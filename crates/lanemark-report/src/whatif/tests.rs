@@ -154,11 +154,9 @@ fn the_answer_starts_with_the_contradiction_of_a_measurement() {
     };
     let text = whatif_text(&whatif(Vec::new()), &WIDE);
     let first = text.lines().next().unwrap();
-    assert_eq!(
-        first,
-        "rand is not predicted: 40,000 IOPS were measured, and the model of d@p:sata gives 200,000 (80% interval 160,000 to \
-         250,000). On average 1.00 request was outstanding instead of 32, so the program waited for requests."
-    );
+    let wanted = "rand is not predicted: 40,000 IOPS were measured, and the model of d@p:sata gives 200,000 (80% interval 160,000 to \
+         250,000). On average 1.00 request was outstanding instead of 32, so the program waited for requests.";
+    assert!(first.starts_with(wanted), "{first}");
     assert!(text.contains("`lanemark drive NAME --from 'my run.json'`"), "{text}");
     let text = whatif_text(&whatif(vec![test("read", 1.2, 1.0)]), &WIDE);
     assert!(text.starts_with("rand is not predicted"), "{text}");
