@@ -12,13 +12,13 @@ const BEHIND_HBA: &str = "behind = [\"hba\"]";
 
 #[test]
 fn a_port_behind_a_link_that_is_not_there_gets_the_nearest() {
-    let expected = "dell-r730xd.toml:66:10: unknown link `hab` | did you mean `hba`?";
+    let expected = "dell-r730xd.toml:67:10: unknown link `hab` | did you mean `hba`?";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"hab\"]", expected);
 }
 
 #[test]
 fn a_circular_path_is_reported_with_its_link() {
-    let expected = "dell-r730xd.toml:66:10: the path to port `sas` is a loop: link `dmi` leads \
+    let expected = "dell-r730xd.toml:67:10: the path to port `sas` is a loop: link `dmi` leads \
                     from SAS adapter (`hba`) back to C610 chipset | name each link once";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"dmi\", \"hba\", \"dmi\"]", expected);
     let platform = "library/platforms/workstation-z170.toml";
@@ -31,7 +31,7 @@ fn a_circular_path_is_reported_with_its_link() {
 /// Two links appear in opposite orders on the paths to two ports.
 #[test]
 fn links_in_a_row_come_from_two_files() {
-    let expected = "dell-r730xd.toml:66:10: link `dmi` to C610 chipset would have two origins: the \
+    let expected = "dell-r730xd.toml:67:10: link `dmi` to C610 chipset would have two origins: the \
                     processor on the path to port `sata` and SAS adapter (`hba`) on the path to \
                     port `sas`";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"hba\", \"dmi\"]", expected);
@@ -40,7 +40,7 @@ fn links_in_a_row_come_from_two_files() {
 #[test]
 fn a_link_with_two_parents_is_reported_with_both() {
     // The first port is downstream of the chipset, and the second is attached to the processor.
-    let expected = "dell-r730xd.toml:71:10: link `hba` to SAS adapter would have two origins: C610 \
+    let expected = "dell-r730xd.toml:72:10: link `hba` to SAS adapter would have two origins: C610 \
                     chipset (`dmi`) on the path to port `sas` and the processor on the path to \
                     port `sas-2` (name the links";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"dmi\", \"hba\"]", expected);
@@ -54,7 +54,7 @@ fn a_duplicate_link_is_reported_with_both_far_ends() {
     system_says(SAS, DELL, from, to, expected);
     // TOML rejects a duplicate key.
     let twice = "behind = [\"hba\"]\nbehind = [\"dmi\"]";
-    system_says(SAS, DELL, BEHIND_HBA, twice, "dell-r730xd.toml:67:1: duplicate key");
+    system_says(SAS, DELL, BEHIND_HBA, twice, "dell-r730xd.toml:68:1: duplicate key");
 }
 
 #[test]
