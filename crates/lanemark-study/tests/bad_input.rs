@@ -150,7 +150,7 @@ fn an_impossible_pcie_setup_is_reported_with_the_bounds() {
         let to = format!("{line}\nlatency          =");
         system_says(NVME, PLATFORM, from, &to, expected);
     };
-    says("address = \"46-bit\"", "33:11: unknown address `46-bit` | did you mean");
+    says("address = \"46-bit\"", "34:11: unknown address `46-bit` | did you mean");
     for size in ["96 B", "32 B", "256 B"] {
         let line = format!("completion_payload = \"{size}\"");
         let expected = "must be a power of two from 64 B to 128 B";
@@ -180,7 +180,7 @@ fn queues_say(keys: &str, expected: &str) {
 
 #[test]
 fn impossible_nvme_queues_are_reported_with_their_bounds() {
-    let place = "library/platforms/workstation-z170.toml:19:";
+    let place = "library/platforms/workstation-z170.toml:20:";
     for (keys, expected) in [
         (
             "interrupt_time = 2".to_owned(),

@@ -341,7 +341,7 @@ mod tests {
         let sample = value["tests"][0]["samples"][0].clone();
         value["tests"][0]["samples"] = vec![sample; HISTOGRAMS_MAX + 1].into();
         let error = read(serde_json::to_vec(&value).unwrap()).unwrap_err();
-        assert!(error.message.contains("more than 1024 latency samples"), "{}", error.message);
+        assert!(error.message.contains("more than 768 latency samples"), "{}", error.message);
     }
 
     #[test]

@@ -102,11 +102,12 @@ fn quoted(text: &str) -> String {
 mod tests {
     use lanemark_lab::Lab;
     use lanemark_lab::study::AdditionalResults;
+    use lanemark_schema::result::Provenance;
     use lanemark_study::Study;
 
     use super::*;
     use crate::request::{MEMORY, OffsetOrder};
-    use crate::simulation::{Simulation, StepReport};
+    use crate::simulation::{SEED, Simulation, StepReport};
 
     fn test() -> TestRequest {
         TestRequest {
@@ -178,7 +179,8 @@ mod tests {
         let study = opened(&library, &requests);
         let watch = &mut |_: lanemark_lab::Event<'_>| {};
         let extras = AdditionalResults { bottleneck: false, intervals: None };
-        let outcome = Lab::default().study(&study, &Default::default(), extras, watch).unwrap();
+        let provenance = Provenance { seed: SEED, ..Provenance::default() };
+        let outcome = Lab::default().study(&study, &provenance, extras, watch).unwrap();
         for (request, run) in requests.iter().zip(&outcome.systems) {
             let lab = Lab::default();
             let mut simulation = Simulation::new(&library, &lab, request, &test()).unwrap();
