@@ -154,9 +154,9 @@ fn an_impossible_pcie_setup_is_reported_with_the_bounds() {
     for size in ["96 B", "32 B", "256 B"] {
         let line = format!("completion_payload = \"{size}\"");
         let expected = "must be a power of two from 64 B to 128 B";
-        says(&line, &format!("33:22: completion_payload = {size}: {expected}"));
+        says(&line, &format!("34:22: completion_payload = {size}: {expected}"));
     }
-    says("completion_payload = 64", "33:22: completion_payload = 64: `64` lacks a unit");
+    says("completion_payload = 64", "34:22: completion_payload = 64: `64` lacks a unit");
 }
 
 #[test]

@@ -181,10 +181,11 @@ fn cause(
         .map(|requests| u64::from(requests.queue_depth) * u64::from(measured.test.threads));
     // Little's law: the mean number of outstanding requests is the rate times the mean latency.
     let mean = measured.iops.value * measured.latency_mean_ns.value * 1e-9;
-    if let Some(stated) = stated.filter(|_| measured.test.is_closed() && rate < model) {
-        if mean > 0.0 && mean < OUTSTANDING_MIN * stated as f64 {
-            return ContradictionCause::Outstanding { mean, stated };
-        }
+    if let Some(stated) = stated.filter(|_| measured.test.is_closed() && rate < model)
+        && mean > 0.0
+        && mean < OUTSTANDING_MIN * stated as f64
+    {
+        return ContradictionCause::Outstanding { mean, stated };
     }
     let is_buffered = run.is_some_and(|run| match &run.target {
         Target::Measured(target) => target.direct == Some(false),
