@@ -130,20 +130,18 @@ pub(crate) fn run(args: &TrialArgs) -> Result<CommandOutcome, Failure> {
         return Ok(CommandOutcome::Interrupted);
     }
     deliver(args, &systems, is_complete, provenance, &savings, page.as_ref())?;
-    Ok(command_outcome(systems.iter().flat_map(|system| &system.cuts), is_complete))
+    let cuts: Vec<&PowerCut> = systems.iter().flat_map(|system| &system.cuts).collect();
+    Ok(command_outcome(&cuts, is_complete))
 }
 
 /// Returns the end of the command. A loss takes precedence over an interruption, and an interruption over an unknown
 /// outcome.
-fn command_outcome<'c>(
-    cuts: impl Iterator<Item = &'c PowerCut> + Clone,
-    is_complete: bool,
-) -> CommandOutcome {
-    if cuts.clone().any(|cut| cut.outcome.is_lost()) {
+fn command_outcome(cuts: &[&PowerCut], is_complete: bool) -> CommandOutcome {
+    if cuts.iter().any(|cut| cut.outcome.is_lost()) {
         CommandOutcome::Damaged
     } else if !is_complete {
         CommandOutcome::Interrupted
-    } else if cuts.clone().any(|cut| cut.outcome.is_unknown()) {
+    } else if cuts.iter().any(|cut| cut.outcome.is_unknown()) {
         CommandOutcome::Unknown
     } else {
         CommandOutcome::Done

@@ -166,5 +166,5 @@ fn the_colours_of_the_page_match_reports() {
         assert_eq!(hop["colour"], json!(lanemark_report::palette::hop(id)), "{hop}");
     }
     let page = lanemark_ui::file::html(b"", &Default::default());
-    assert!(page.contains(&lanemark_report::palette::style()));
+    assert!(page.contains(lanemark_report::palette::style()));
 }

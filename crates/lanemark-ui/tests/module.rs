@@ -198,9 +198,9 @@ fn the_module_answers_hostile_files_and_then_the_next_question() {
         let reply = module.send("result", &json!({"base64": BASE64_STANDARD.encode(&bytes)}));
         assert!(began.elapsed() < PATIENCE, "file {number}: {:?}", began.elapsed());
         if reply.starts_with("{\"ok\":") {
-            read += 1
+            read += 1;
         } else {
-            refused += 1
+            refused += 1;
         }
         let is_answer = reply.starts_with("{\"ok\":") || reply.starts_with("{\"error\":");
         assert!(is_answer, "file {number}: {reply:.300}");

@@ -119,7 +119,7 @@ fn a_loss_an_interruption_and_an_unknown_outcome_end_the_command_in_this_order()
             outcome: outcome.clone(),
         };
         let cuts: Vec<PowerCut> = outcomes.iter().map(|outcome| cut(outcome)).collect();
-        command_outcome(cuts.iter(), complete)
+        command_outcome(&cuts.iter().collect::<Vec<_>>(), complete)
     };
     let lost = &PowerCutOutcome::Lost { output: String::new() };
     let unknown = &PowerCutOutcome::Unknown { cause: String::new() };

@@ -4,7 +4,7 @@ use crate::spec::*;
 use crate::tests::drive::{BLOCK, access, latencies, us};
 use crate::tests::runs::{nvme, run, sata, small_drive, test};
 use lanemark_schema::result::DirectionResult;
-use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Operation, Pattern, Test};
 
 #[test]
