@@ -1,6 +1,6 @@
 //! The page as one HTML file: its scripts, its styles, the compressed module, and the documents that were put inside.
 //!
-//! The scripts are modules of JavaScript in separate files. [`bundle`] joins them, because a file that was opened from
+//! The scripts are modules of JavaScript in separate files. `bundle` joins them, because a file that was opened from
 //! a disk cannot import others. The content security policy permits only this script, this style and the page's
 //! workers, and no connection.
 

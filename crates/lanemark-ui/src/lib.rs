@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`laboratory`] | answers the page's requests: the library, systems, simulations |
 //! | `module` | the laboratory as a WebAssembly module |
-//! | [`file`] | the HTML file: scripts, styles, the module, and the documents inside |
+//! | [`mod@file`] | the HTML file: scripts, styles, the module, and the documents inside |
 //! | [`machine`] | the machine on which `lanemark ui` ran, as one of the platforms |
 //! | [`questions`] | the presets, and well-known questions as links |
 //! | [`request`], [`listing`], [`figures`], [`command`] | a page's requests, and the content of the answers |
