@@ -94,8 +94,8 @@ lints:           ## the part of `check` without tests
 	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked
 	$(MAKE) python
-	target/python/bin/ruff check python crates/lanemark-testbed/run.py
-	target/python/bin/ruff format --check python crates/lanemark-testbed/run.py
+	target/python/bin/ruff check python crates/lanemark-testbed
+	target/python/bin/ruff format --check python crates/lanemark-testbed
 	target/python/bin/pyright --pythonpath $(PYTHON)
 
 bench: build tools ## speed of the simulator and the readers; the engine's cost and figures compared with fio (ten minutes)

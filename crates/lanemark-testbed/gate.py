@@ -72,7 +72,8 @@ def main() -> int:
             tenth = f"extra={mean_latency(folder / 'baseline-a') / 10_000:.1f}us"
             subprocess.run([program, "serve", "fault", control, "latency", tenth], check=True)
             found = sum(
-                fails(program, measure(program, disk, folder, 10_000 + number), copy(folder, "a")) for number in range(runs)
+                fails(program, measure(program, disk, folder, 10_000 + number), copy(folder, "a"))
+                for number in range(runs)
             )
         finally:
             server.send_signal(signal.SIGINT)

@@ -273,6 +273,7 @@ def compare(
         "fit": fit,
         "workload": workload,
         "interval": interval,
+        "force": force,
         "full": full,
         "size": one_of("size", size, "bytes", None),
         "duration": one_of("duration", duration, "seconds", None),

@@ -54,9 +54,7 @@ def _run(*words: str | os.PathLike[str]) -> tuple[int, str]:
     return process.returncode, process.stdout
 
 
-def _options(
-    set: Mapping[str, Setting] | None, faults: Sequence[str], seed: int, library: Library | None
-) -> list[str]:
+def _options(set: Mapping[str, Setting] | None, faults: Sequence[str], seed: int, library: Library | None) -> list[str]:
     words = [word for value in settings(set) for word in ("--set", value)]
     words += [word for fault in texts("faults", faults, FAULT) for word in ("--fault", fault)]
     folder = library.folder if library is not None else None
@@ -152,7 +150,8 @@ class Server:
         self._end(raises=kind is None)
 
     def _end(self, *, raises: bool = True) -> None:
-        assert self._process is not None and self._process.stdout is not None
+        assert self._process is not None
+        assert self._process.stdout is not None
         try:
             self._process.stdout.read()
             code = self._process.wait(timeout=END_SECONDS)

@@ -20,6 +20,7 @@ class CompareOptions(TypedDict):
     fit: Path | None
     workload: str | None
     interval: bool
+    force: bool
     full: bool
     size: str | None
     duration: str | None

@@ -62,7 +62,8 @@ def test_a_trial_returns_its_answer_and_results() -> None:
 def test_several_results_share_a_page(tmp_path: Path) -> None:
     results = [lanemark.simulate(system, TEST, duration="5 ms", repeats=1) for system in (SYSTEM, SATA)]
     page = lanemark.report(results, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "950 PRO" in page and "850 PRO" in page
+    assert "950 PRO" in page
+    assert "850 PRO" in page
     with pytest.raises(lanemark.InputError, match="at least one"):
         lanemark.report([], tmp_path / "absent.html")
     with pytest.raises(lanemark.InputError, match="selects no form"):

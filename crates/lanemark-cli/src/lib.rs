@@ -26,6 +26,7 @@ mod oltp;
 mod oltp_live;
 mod outlets;
 mod output;
+mod own_program;
 mod path;
 mod plan;
 mod progress;

@@ -34,6 +34,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::failure::Failure;
+use crate::own_program;
 
 /// Maximum time until a server has created its disk.
 const START_MAX: Duration = Duration::from_secs(30);
@@ -113,7 +114,9 @@ impl DiskParameters<'_> {
             // A real drive has its own processors, so the server has a higher priority than the programs.
             command.args(["chrt", "--rr", "1"]);
         }
-        command.arg(program()?).arg("serve").args(&self.system);
+        let words = own_program::words()
+            .map_err(|error| Failure::run(format!("this program can't be found: {error}")))?;
+        command.args(words).arg("serve").args(&self.system);
         command.args(["--size", &format!("{} B", self.size)]);
         match self.form {
             ServedForm::Disk { .. } => command.arg("--attach"),
@@ -450,19 +453,6 @@ fn fusermount(mount_point: &Path, options: &[&str]) -> bool {
     };
     let done = quiet("fusermount3").or_else(|_| quiet("fusermount"));
     done.is_ok_and(|status| status.success())
-}
-
-/// Returns the path of the running program, which is also the server's program.
-fn program() -> Result<PathBuf, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::run(format!("this program can't be found: {error}")))?;
-    if program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lanemark")) {
-        Ok(program)
-    } else {
-        let name = program.display();
-        Err(Failure::run(format!("{name} can't serve: only the program `lanemark` can"))
-            .hint("cargo install --path crates/lanemark-cli"))
-    }
 }
 
 #[cfg(test)]

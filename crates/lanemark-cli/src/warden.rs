@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use lanemark_files::removal::remove_tree;
 
 use crate::failure::Failure;
-use crate::marked;
+use crate::{marked, own_program};
 
 /// The argument that precedes the folder on a warden's command line.
 const WORD: &str = "lanemark-warden";
@@ -47,8 +47,9 @@ impl CleanupProcess {
     }
 
     fn start(folder: &Path) -> io::Result<Self> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg(WORD).arg(folder).current_dir("/");
+        let words = own_program::words()?;
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).arg(WORD).arg(folder).current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // The warden must not receive the terminal's signals.
         let mut warden = Self(command.process_group(0).spawn()?);
