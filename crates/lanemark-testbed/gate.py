@@ -9,7 +9,6 @@ usage: gate.py PROGRAM [RUNS]    (RUNS per half, 100 by default)
 """
 
 import json
-import os
 import signal
 import statistics
 import subprocess
@@ -57,7 +56,7 @@ def fails(program: str, result: Path, baseline: Path) -> bool:
 
 def main() -> int:
     """Run both halves, and print the counts."""
-    program = os.path.abspath(sys.argv[1])
+    program = str(Path(sys.argv[1]).resolve())
     runs = int(sys.argv[2]) if len(sys.argv) > 2 else 100
     with tempfile.TemporaryDirectory(prefix="lanemark-gate-") as name:
         folder = Path(name)
@@ -67,7 +66,8 @@ def main() -> int:
         words = [program, "serve", SYSTEM, "--size", "64 MiB", "--memory", "--mount", disk, "--control", control]
         server = subprocess.Popen([*words, "--out", folder / "served.json"], stdout=subprocess.PIPE, text=True)
         try:
-            assert server.stdout is not None and server.stdout.readline()
+            assert server.stdout is not None
+            assert server.stdout.readline()
             alarms = half(program, disk, folder, runs, "a")
             tenth = f"extra={mean_latency(folder / 'baseline-a') / 10_000:.1f}us"
             subprocess.run([program, "serve", "fault", control, "latency", tenth], check=True)

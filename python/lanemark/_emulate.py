@@ -32,8 +32,8 @@ OUTCOMES = (0, 1, 5)
 END_SECONDS = 60.0
 
 
-def _words(*words: str | os.PathLike[str]) -> list[str]:
-    return [sys.executable, "-m", "lanemark", *map(os.fspath, words)]
+def _words(*arguments: str | os.PathLike[str]) -> list[str]:
+    return [sys.executable, "-m", "lanemark", *(os.fspath(argument) for argument in arguments)]
 
 
 def _error(code: int, text: str) -> LanemarkError:
