@@ -46,7 +46,10 @@ pub(crate) fn measure(args: &BenchArgs, out: &Path) -> Result<CommandOutcome, Fa
     let Some(figures) = measured else { return Ok(CommandOutcome::Interrupted) };
     let processor = processors::find(&machine().cpu);
     let text = figures.text(name, &machine().description());
-    let text = processor.map_or(text.clone(), |processor| processor.added_to(&text, "times_for"));
+    let text = match &processor {
+        Some(processor) => processor.added_to(&text, "times_for"),
+        None => text,
+    };
     // The text is written only if the reader of host files accepts it.
     host::values(&Document::parse(&out.display().to_string(), &text)?)?;
     outlet.write(&text)?;

@@ -25,7 +25,7 @@ use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
 use crate::terminal::TerminalText;
 use crate::verdict::{NOT_SHOWN, SAME, is_shown};
-use answer::answer;
+pub(crate) use answer::answer;
 pub use baseline::{baseline_text, compare_baseline};
 
 /// A figure of a test, with its value in each of the two runs, and the ratio of the second to the first.
@@ -201,11 +201,6 @@ fn rows<'r>(
         }
     }
     (rates, latencies)
-}
-
-/// Returns the answer of [`compare_table`].
-pub(crate) fn compare_answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
-    answer(a, b)
 }
 
 /// Returns the throughput of the test `name` in run `b` divided by that in run `a`, if both contain the test.

@@ -53,11 +53,13 @@ fn sentence(result: &TestResult, is_buffered: bool) -> Option<String> {
     let ratios =
         result.interval.as_ref().map(|known| [1.0 / known.high_ratio, 1.0 / known.low_ratio]);
     let ends = ratios.filter(|[low, high]| low < high).map(|ends| ends.map(|ratio| p99 * ratio));
-    let name = if is_log_check(result, is_buffered) { " (fdatasync)" } else { "" };
-    let limit =
-        if is_log_check(result, is_buffered) { compared(p99, ends) } else { interval_text(ends) };
+    let (calls, limit) = if is_log_check(result, is_buffered) {
+        (" (fsync or fdatasync)", compared(p99, ends))
+    } else {
+        ("", interval_text(ends))
+    };
     Some(format!(
-        "99% of the flushes{name} took up to {}{limit}; a write with its flush took {} on average.",
+        "99% of the flushes{calls} took up to {}{limit}; a write with its flush took {} on average.",
         time_text(p99),
         time_text(written + all.mean_ns())
     ))

@@ -2,7 +2,7 @@
 
 use lanemark_schema::result::{RatioVerdict, RunResult};
 
-use crate::compare_table::{compare_answer, throughput_ratio};
+use crate::compare_table::{answer, throughput_ratio};
 use crate::lead;
 
 /// Returns one sentence about these runs; `None` if no test has ended. Two runs are compared as by `compare`.
@@ -10,7 +10,7 @@ pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     match runs {
         [] => None,
         [(_, run)] => (!run.tests.is_empty()).then(|| lead::run(run)),
-        [a, b] => Some(compare_answer(*a, *b)),
+        [a, b] => Some(answer(*a, *b)),
         several => comparison_summary(several),
     }
 }

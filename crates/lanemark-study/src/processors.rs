@@ -6,17 +6,19 @@
 
 use std::fmt;
 
+use lanemark_schema::text::csv_fields;
+
 const TABLE: &str = include_str!("../../../reference/processors.csv");
 
 /// A processor with its published speed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Processor {
     /// Name of the processor, such as `Intel Core i7-6700`.
-    pub name: &'static str,
+    pub name: String,
     /// Single-thread speed, relative to the Intel Core i7-6700.
     pub speed: f64,
     /// Name of the benchmark.
-    pub benchmark: &'static str,
+    pub benchmark: String,
 }
 
 impl Processor {
@@ -48,44 +50,25 @@ pub fn find(model: &str) -> Option<Processor> {
         let mut names = name.split(is_separator).filter(|word| !word.is_empty());
         names.all(|word| words.contains(&word.to_lowercase()))
     };
-    let candidates = rows().filter(|(processor, _)| is_named(processor.name));
+    let candidates = rows().filter(|(processor, _)| is_named(&processor.name));
     candidates.map(|(processor, _)| processor).max_by_key(|processor| processor.name.len())
 }
 
 /// Returns the processor of a machine as `measurements.csv` names it, if a published benchmark of it was found.
 pub fn of_machine(machine: &str) -> Option<Processor> {
-    rows().find(|(_, used_by)| *used_by == machine).map(|(processor, _)| processor)
+    rows().find(|(_, used_by)| used_by == machine).map(|(processor, _)| processor)
 }
 
 /// Returns the rows with a speed, each with the platform or machine that uses the processor.
-fn rows() -> impl Iterator<Item = (Processor, &'static str)> {
+fn rows() -> impl Iterator<Item = (Processor, String)> {
     TABLE.lines().skip(1).filter_map(|line| {
-        let mut cells = Cells(line);
+        let mut cells = csv_fields(line)?.into_iter();
         let name = cells.next()?;
         let used_by = cells.nth(1)?;
         let speed = cells.nth(1)?.parse().ok()?;
         let benchmark = cells.nth(1)?;
         Some((Processor { name, speed, benchmark }, used_by))
     })
-}
-
-/// The cells of a line. A cell that contains commas is quoted, and no cell contains quotes.
-struct Cells(&'static str);
-
-impl Iterator for Cells {
-    type Item = &'static str;
-
-    fn next(&mut self) -> Option<&'static str> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let (cell, rest) = match self.0.strip_prefix('"') {
-            Some(quoted) => quoted.split_once('"')?,
-            None => self.0.split_at(self.0.find(',').unwrap_or(self.0.len())),
-        };
-        self.0 = rest.strip_prefix(',').unwrap_or(rest);
-        Some(cell)
-    }
 }
 
 #[cfg(test)]
@@ -110,7 +93,7 @@ mod tests {
     #[test]
     fn a_quoted_cell_may_contain_commas() {
         let found = of_machine("Raspberry Pi 4 Model B Rev 1.4").unwrap();
-        assert_eq!((found.name, found.speed), ("Cortex-A72, 4 cores at 1.5 GHz", 0.2));
+        assert_eq!((found.name.as_str(), found.speed), ("Cortex-A72, 4 cores at 1.5 GHz", 0.2));
         assert_eq!(of_machine("server, AMD Ryzen 9 9950X"), None, "its speed is not known");
         assert_eq!(of_machine("server, AMD EPYC 7302P").map(|found| found.speed), Some(0.817));
     }

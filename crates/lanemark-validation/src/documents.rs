@@ -246,6 +246,8 @@ fn placeholder(name: &str, figures: &PublishedFigures) -> Option<String> {
         .find(|candidate| candidate.name() == *grades)?;
     let score: &Score = figures.score(CorpusSet::named(set)?, grades, class)?;
     let (number, usual) = match *figure {
+        "rows" => (score.rows as f64, 0),
+        "rule_factor" => (score.rule.factor, 2),
         "median" => (score.model.median_percent, 1),
         "factor" => (score.model.factor, 2),
         "nearer" => (score.nearer_percent, 0),

@@ -84,7 +84,7 @@ const RATINGS: [&str; 14] = [
     "source",
 ];
 
-/// A half of the corpus: models and values are chosen with the training set and judged with the validation set.
+/// A set of the corpus: models and values are chosen with the training set and judged with the validation set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum SetOfModel {
     Training,
@@ -92,7 +92,7 @@ enum SetOfModel {
 }
 
 impl SetOfModel {
-    /// Returns the half to which a model belongs. The half depends on whether the first byte of the SHA-256 of the
+    /// Returns the set to which a model belongs. The set depends on whether the first byte of the SHA-256 of the
     /// lower-case model name is even or odd.
     fn for_model(model: &str) -> SetOfModel {
         match Sha256::digest(model.to_lowercase().as_bytes())[0] % 2 {
@@ -274,17 +274,17 @@ fn reference(name: &str) -> String {
 }
 
 #[test]
-fn every_published_measurement_can_be_read_and_belongs_to_a_half() {
+fn every_published_measurement_can_be_read_and_belongs_to_a_set() {
     let text = reference("measurements.csv");
     assert_empty(&measurement_faults(&text));
     let rows = Table::read("measurements.csv", &text, &COLUMNS).rows;
     assert!(rows.len() >= 600, "only {} measurements", rows.len());
-    let mut halves: BTreeMap<SetOfModel, BTreeSet<&str>> = BTreeMap::new();
+    let mut sets: BTreeMap<SetOfModel, BTreeSet<&str>> = BTreeMap::new();
     for row in &rows {
-        halves.entry(SetOfModel::for_model(&row["model"])).or_default().insert(&row["model"]);
+        sets.entry(SetOfModel::for_model(&row["model"])).or_default().insert(&row["model"]);
     }
-    for half in [SetOfModel::Training, SetOfModel::Validation] {
-        assert!(halves[&half].len() >= 20, "{half:?} has {} models", halves[&half].len());
+    for set in [SetOfModel::Training, SetOfModel::Validation] {
+        assert!(sets[&set].len() >= 20, "{set:?} has {} models", sets[&set].len());
     }
     let measured = rows.iter().map(|row| row["drive"].as_str()).collect();
     assert_empty(&rating_faults(&reference("measured-drives.csv"), &measured));
@@ -320,9 +320,9 @@ fn every_new_measurement_can_be_read_and_is_not_an_earlier_one() {
 }
 
 #[test]
-fn a_model_belongs_to_the_same_half_however_it_is_written() {
+fn a_model_belongs_to_the_same_set_however_it_is_written() {
     assert_eq!(SetOfModel::for_model("Crucial MX500"), SetOfModel::for_model("crucial mx500"));
-    // The SHA-256 digests begin with 0x59 and 0x04. A different hash function would move drives to the other half.
+    // The SHA-256 digests begin with 0x59 and 0x04. A different hash function would move drives to the other set.
     assert_eq!(SetOfModel::for_model("Samsung 980 PRO"), SetOfModel::Validation);
     assert_eq!(SetOfModel::for_model("WD SN730"), SetOfModel::Training);
 }

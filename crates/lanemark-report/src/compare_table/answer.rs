@@ -9,7 +9,7 @@ use crate::verdict::{ratio_in_test, ratio_with_interval};
 
 /// Returns a sentence such as `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x
 /// (…) to 4.37x (…)`.
-pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
+pub(crate) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     if a.1 == b.1 {
         return format!("{} and {} are the same result.", a.0, b.0);
     }

@@ -71,5 +71,5 @@ fn several_runs_are_reported_with_the_tests_in_which_they_are_the_fastest() {
 fn two_runs_have_the_answer_of_a_comparison() {
     let pair = [rates(&[100.0, 50.0]), rates(&[200.0, 50.0])];
     let text = summary(&[("A", &pair[0]), ("B", &pair[1])]);
-    assert_eq!(text, Some(compare_answer(("A", &pair[0]), ("B", &pair[1]))));
+    assert_eq!(text, Some(answer(("A", &pair[0]), ("B", &pair[1]))));
 }
