@@ -46,7 +46,10 @@ fn write_platform(
     let outlet = OutputFile::open(path, &PLATFORM)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let made = inspected::platform_file(inspection, &stem, processors)?;
-    let text = processor.map_or(made.text.clone(), |known| known.added_to(&made.text, "speed"));
+    let text = match &processor {
+        Some(known) => known.added_to(&made.text, "speed"),
+        None => made.text.clone(),
+    };
     outlet.write(&text)?;
     processor.iter().for_each(|known| tell!("processor: {known}"));
     made.left_out.iter().for_each(|reason| tell!("note: device without a port: {reason}"));

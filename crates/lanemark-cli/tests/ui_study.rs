@@ -145,3 +145,76 @@ fn the_copied_command_prints_the_figures_of_the_page() {
         assert_eq!(of_interval(&figures), of_interval(of_command), "{command}");
     }
 }
+
+/// Returns the numbers of the first interval in a sentence, such as `(1.65 to 3)`.
+fn interval_in(sentence: &str) -> [f64; 2] {
+    let (_, rest) = sentence.split_once('(').expect(sentence);
+    let (interval, _) = rest.split_once(')').expect(sentence);
+    let (low, high) = interval.split_once(" to ").expect(sentence);
+    [low, high].map(|number| number.parse().expect(sentence))
+}
+
+#[test]
+fn every_view_states_the_same_ratio_of_two_systems() {
+    const SLOWER: &str = "seagate-barracuda-2tb@workstation-x570:sata";
+    let test = TestRequest { queue_depth: 4, ..TestRequest::default() };
+    let mut laboratory = Laboratory::default();
+    let mut ask = |request: &str, body: &Value| -> Value {
+        let answer = laboratory.answer(request, body.to_string().as_bytes()).unwrap();
+        serde_json::from_str(&answer).unwrap()
+    };
+    for (one, two) in [
+        ("samsung-850-pro-1tb@workstation-x570:sata", "samsung-980-pro-1tb@workstation-x570:m2"),
+        ("samsung-980-pro-1tb@workstation-x570:m2-2", "samsung-980-pro-1tb@workstation-x570:m2"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut of_page = Vec::new();
+        for (system, file) in [(one, "one.json"), (two, "two.json")] {
+            let body = json!({"system": {"system": system}, "test": test});
+            let mut report = ask("simulate", &body);
+            let mut figures = Value::Null;
+            while report["stage"] == json!("figures") {
+                figures = report["figures"].take();
+                report = ask("step", &Value::Null);
+            }
+            of_page.push(json!({"name": system, "figures": figures}));
+            let command = ask("system", &body)["command"].as_str().unwrap().to_owned();
+            let run = run_copied(folder.path(), &command);
+            std::fs::write(folder.path().join(file), run.to_string()).unwrap();
+        }
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let workload = files.into_iter().find(|file| file.extension().unwrap() == "toml").unwrap();
+        let workload = workload.to_str().unwrap();
+        let compare = |sides: &[&str], more: &[&str]| -> Value {
+            let arguments = [&["compare"], sides, more, &["--json"]].concat();
+            serde_json::from_str(&lanemark!(folder.path(), &arguments).stdout()).unwrap()
+        };
+        let systems = compare(&[one, two], &["--workload", workload]);
+        let ratio = &systems["tests"][0]["change"];
+        let of_files = compare(&["one.json", "two.json"], &[]);
+        let ranking = compare(&[one, SLOWER, two], &["--workload", workload]);
+        for (view, other) in [
+            ("saved results", &of_files["figures"][0]),
+            ("ranking", &ranking["systems"][0]["to_next"]),
+        ] {
+            let same = |one: &Value, other: &Value| {
+                let [one, other] = [one, other].map(|number| number.as_f64().unwrap());
+                (one / other - 1.0).abs() < 1e-4
+            };
+            assert!(same(&ratio["ratio"], &other["ratio"]), "{view}: {ratio} {other}");
+            for end in 0..2 {
+                let ends = [ratio, other].map(|one| &one["ratio_interval_80"][end]);
+                assert!(same(ends[0], ends[1]), "{view}: {ratio} {other}");
+            }
+            assert_eq!(ratio["verdict"], other["verdict"], "{view}");
+        }
+        let answer = ask("answer", &json!({"systems": of_page}));
+        let is_shown = ratio["verdict"] == json!("higher");
+        assert_eq!(answer["ratios"][1]["is_shown"], json!(is_shown), "{answer}");
+        let sentence = answer["sentence"].as_str().unwrap();
+        for (end, printed) in interval_in(sentence).into_iter().enumerate() {
+            let exact = ratio["ratio_interval_80"][end].as_f64().unwrap();
+            assert!((printed / exact - 1.0).abs() < 0.03, "{sentence} {ratio}");
+        }
+    }
+}

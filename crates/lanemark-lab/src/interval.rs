@@ -1,12 +1,15 @@
 //! The interval of a prediction, computed from the ranges of uncertain values.
 //!
 //! Every uncertain value of a system is drawn from its range many times. The draws are independent, except that the
-//! times of a processor are drawn together, because a slow processor is slow in all its work. A short version of each
+//! times of a processor are drawn together, because a slow processor is slow in all its work. A value that two systems
+//! share has the same deviations on both. A short version of each
 //! test is simulated with each draw, and once with the values in the files. The ratios of these two rates form the
 //! spread of the prediction. A factor for unmodelled effects widens the interval. The factor was measured on drives
 //! that the library does not contain (`docs/model/intervals.md`).
 
-use lanemark_schema::result::{ParameterOverride, PredictionInterval, RunResult, TestResult};
+use lanemark_schema::result::{
+    DrawnRates, ParameterOverride, PredictionInterval, RunResult, TestResult,
+};
 use lanemark_schema::workload::{Load, LoadKind, Test, Workload};
 use lanemark_study::{Library, Location, System, UncertainValue};
 
@@ -17,14 +20,10 @@ mod summary;
 mod unmodelled;
 mod work;
 
-pub use change::{
-    ChangeKind, LEAST, RequestGroup, carried_share, changes, host_share, omitted_factor,
-};
-pub use draws::DrawnRates;
+pub use change::{carried_share, host_share};
+pub(crate) use draws::IntervalDraws;
 use draws::{DrawnValues, UncertainColumn};
-pub(crate) use draws::{IntervalDraws, Sharing};
 use short::ShortLength;
-pub use summary::SHARE;
 pub use work::DRAWS;
 pub(crate) use work::formula_margin;
 use work::{DrawnOutcomes, DrawnSystems, NominalTest, PROBES, SCREENED, ShortRun};
@@ -102,9 +101,10 @@ impl Lab {
             tests.iter().map(|test| (test.test.clone(), test.iops.value)).collect();
         let seed = result.provenance.seed;
         let sides = [(*subject, predicted.as_slice())];
-        let draws = self.draws(&sides, seed, Sharing::InOrder, watch)?;
+        let draws = self.draws(&sides, seed, watch)?;
         for (index, test) in tests.iter_mut().enumerate() {
             test.interval = interval_of(&draws, index, &test.test);
+            test.drawn = draws.rates(0, index);
         }
         Ok(())
     }
@@ -120,7 +120,7 @@ impl Lab {
         predicted: &[(Test, f64)],
         seed: u64,
     ) -> Result<Vec<Option<PredictionInterval>>, LabError> {
-        let draws = self.draws(&[(*subject, predicted)], seed, Sharing::InOrder, &mut |_| ())?;
+        let draws = self.draws(&[(*subject, predicted)], seed, &mut |_| ())?;
         let tests = predicted.iter().enumerate();
         Ok(tests.map(|(index, (test, _))| interval_of(&draws, index, test)).collect())
     }
@@ -136,14 +136,13 @@ impl Lab {
         predicted: &[(Test, f64)],
         seed: u64,
     ) -> Result<Vec<DrawnTest>, LabError> {
-        let draws = self.draws(&[(*subject, predicted)], seed, Sharing::ByName, &mut |_| ())?;
+        let draws = self.draws(&[(*subject, predicted)], seed, &mut |_| ())?;
         let of_test =
             |test| DrawnTest { interval: draws.interval(0, test), rates: draws.rates(0, test) };
         Ok((0..predicted.len()).map(of_test).collect())
     }
 
-    /// Simulates short versions of the tests of each of `sides` with values drawn from their ranges. `sharing`
-    /// determines which values are the same on several sides.
+    /// Simulates short versions of the tests of each of `sides` with values drawn from their ranges.
     ///
     /// # Errors
     /// Returns an error if a system cannot be assembled.
@@ -151,7 +150,6 @@ impl Lab {
         &self,
         sides: &[(DrawnSystem<'_>, &[(Test, f64)])],
         seed: u64,
-        sharing: Sharing,
         watch: &mut EventObserver<'_>,
     ) -> Result<IntervalDraws, LabError> {
         let bases: Vec<System> =
@@ -161,7 +159,7 @@ impl Lab {
         let mut values: Vec<DrawnValues> = Vec::with_capacity(sides.len());
         let mut systems: Vec<Vec<Option<System>>> = Vec::with_capacity(sides.len());
         for ((subject, _), base) in sides.iter().zip(&bases) {
-            let drawn = DrawnValues::draw(subject.uncertain(base), base, sharing, seed);
+            let drawn = DrawnValues::draw(subject.uncertain(base), base, seed);
             let library = subject.library.keeping();
             let subject = DrawnSystem { library: &library, ..*subject };
             let assembled = drawn.deviations.iter().map(|row| {

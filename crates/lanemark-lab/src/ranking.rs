@@ -8,7 +8,8 @@
 //! Only tests whose rate a short run shows are ranked: traces and parallel tests are not.
 
 use lanemark_schema::result::{
-    PredictionInterval, Provenance, RatioEstimate, RatioVerdict, SIDES_80, TestResult,
+    ChangeKind, DrawnRates, PredictionInterval, Provenance, RatioEstimate, RatioVerdict,
+    RequestGroup, SIDES_80, TestResult, changes, omitted_factor,
 };
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::workload::{Test, Workload};
@@ -16,10 +17,7 @@ use lanemark_study::System;
 
 use crate::error::LabError;
 use crate::event::EventObserver;
-use crate::interval::{
-    ChangeKind, DRAWS, DrawnRates, DrawnSystem, RequestGroup, Sharing, changes, may_be_drawn,
-    omitted_factor,
-};
+use crate::interval::{DRAWS, DrawnSystem, may_be_drawn};
 use crate::lab::{Lab, LabRun};
 
 /// Number of random effects per draw that determine the chance of the first place.
@@ -112,7 +110,7 @@ impl Lab {
             .collect();
         let sides: Vec<_> =
             systems.iter().zip(&predicted).map(|(one, tests)| (*one, tests.as_slice())).collect();
-        let draws = lab.draws(&sides, seed, Sharing::ByName, watch)?;
+        let draws = lab.draws(&sides, seed, watch)?;
         if self.cancel.is_cancelled() {
             return Ok(None);
         }
@@ -160,7 +158,8 @@ fn ranking(mut candidates: Vec<Candidate>, seed: u64) -> Ranking {
 /// Returns the kinds of changes between two systems, and the kind of their requests.
 fn difference(one: &Candidate, two: &Candidate) -> (Vec<ChangeKind>, RequestGroup) {
     let pairs = one.results.iter().zip(&two.results).map(|(one, two)| [&one.test, &two.test]);
-    let kinds = pairs.clone().flat_map(|tests| changes([&one.system, &two.system], tests));
+    let kinds =
+        pairs.clone().flat_map(|tests| changes([&one.system.target, &two.system.target], tests));
     let mut kinds: Vec<ChangeKind> = kinds.collect();
     kinds.sort_unstable();
     kinds.dedup();

@@ -16,7 +16,7 @@ pub use question::{WhatIfQuestion, complete_name, is_result};
 
 use crate::error::LabError;
 use crate::event::EventObserver;
-use crate::interval::{DrawnSystem, IntervalDraws, Sharing};
+use crate::interval::{DrawnSystem, IntervalDraws};
 use crate::lab::{Lab, LabRun};
 
 /// Number of counted requests in a shortened test of small requests. Fewer large requests are sufficient.
@@ -163,7 +163,7 @@ impl Lab {
             run.tests.iter().map(|test| (test.test.clone(), test.iops.value)).collect()
         };
         let [one, two] = runs.map(predicted);
-        self.draws(&[(subjects[0], &one), (subjects[1], &two)], seed, Sharing::ByName, watch)
+        self.draws(&[(subjects[0], &one), (subjects[1], &two)], seed, watch)
     }
 }
 

@@ -1,10 +1,9 @@
 //! The 80% intervals of ratios contain 80% of the true ratios, if the truth comes from the ranges of the model.
 
-use lanemark_lab::interval::{
-    ChangeKind, DRAWS, DrawnRates, DrawnSystem, RequestGroup, omitted_factor,
-};
+use lanemark_lab::interval::{DRAWS, DrawnSystem};
 use lanemark_lab::{Lab, assemble};
 use lanemark_schema::result::SIDES_80;
+use lanemark_schema::result::{ChangeKind, DrawnRates, RequestGroup, omitted_factor};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::workload::Test;
 use lanemark_study::Library;

@@ -2,15 +2,15 @@
 //!
 //! The uncertainty of a figure consists of its repeats (Student's t of their standard error) and, for a simulated rate,
 //! of the 80% interval of the prediction. The uncertainties of both figures are independent, so the squares of their
-//! logarithms are added.
+//! logarithms are added. Two predicted rates are compared draw by draw instead, because they share uncertain values.
 
 mod answer;
 mod baseline;
 
 use lanemark_schema::result::{
-    ComparedFigure, ComparedRun, ComparedRuns, FigureMetric, FigureUncertainty, RatioEstimate,
-    RatioVerdict, RunResult, SCHEMA_VERSION, Sample, Statistic, Target, TestResult,
-    UncertainFigure,
+    ComparedFigure, ComparedRun, ComparedRuns, FigureMetric, FigureUncertainty, PredictedRate,
+    RatioEstimate, RatioVerdict, RunResult, SCHEMA_VERSION, Sample, SimulatedTarget, Statistic,
+    Target, TestResult, UncertainFigure,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{AverageMethod, Pattern, Test};
@@ -38,16 +38,20 @@ struct FigurePair {
 
 /// The properties of the two runs on which the uncertainty of their figures depends.
 #[derive(Clone, Copy)]
-struct RunPair {
-    is_simulated: [bool; 2],
+struct RunPair<'r> {
+    /// The modelled system of each simulated run.
+    simulated: [Option<&'r SimulatedTarget>; 2],
     /// Whether both runs are the same result.
     is_identical: bool,
 }
 
-impl RunPair {
-    fn new(a: &RunResult, b: &RunResult) -> Self {
-        let is_simulated = |run: &RunResult| matches!(run.target, Target::Simulated(_));
-        Self { is_simulated: [a, b].map(is_simulated), is_identical: a == b }
+impl<'r> RunPair<'r> {
+    fn new(a: &'r RunResult, b: &'r RunResult) -> Self {
+        let simulated = |run: &'r RunResult| match &run.target {
+            Target::Simulated(target) => Some(target),
+            Target::Measured(_) | Target::Database(_) => None,
+        };
+        Self { simulated: [a, b].map(simulated), is_identical: a == b }
     }
 
     /// Compares a metric of one test.
@@ -55,7 +59,38 @@ impl RunPair {
         let uncertainty = |figure: &Statistic, result: &TestResult, is_simulated: bool| {
             metric.uncertainty(figure, result, is_simulated)
         };
-        self.pair([(a, figure(metric, a)), (b, figure(metric, b))], uncertainty)
+        let pair = self.pair([(a, figure(metric, a)), (b, figure(metric, b))], uncertainty);
+        match self.predicted(metric, [a, b]) {
+            Some(ratio) if !self.is_identical => FigurePair { ratio: Some(ratio), ..pair },
+            _ => pair,
+        }
+    }
+
+    /// Compares a metric of two predictions that both have drawn rates. A mean latency is the inverse of a rate.
+    fn predicted(self, metric: FigureMetric, tests: [&TestResult; 2]) -> Option<RatioEstimate> {
+        let is_inverse = match metric {
+            FigureMetric::Throughput | FigureMetric::Iops | FigureMetric::Transactions => false,
+            FigureMetric::Latency => true,
+            FigureMetric::ProcessorShare
+            | FigureMetric::Gain
+            | FigureMetric::Power
+            | FigureMetric::BatteryLife
+            | FigureMetric::ReadLatency
+            | FigureMetric::WriteLatency
+            | FigureMetric::ProcessorUse => return None,
+        };
+        let rate = |side: usize| {
+            let result = tests[side];
+            let value = known_value(&figure(metric, result)?)?;
+            Some(PredictedRate {
+                target: self.simulated[side]?,
+                test: &result.test,
+                rate: if is_inverse { 1.0 / value } else { value },
+                drawn: result.drawn.as_ref()?,
+            })
+        };
+        let ratio = rate(0)?.ratio_to(&rate(1)?);
+        Some(if is_inverse { ratio.inverse() } else { ratio })
     }
 
     /// Compares a percentile of latency of one test.
@@ -81,7 +116,7 @@ impl RunPair {
             let (result, figure) = &sides[side];
             let figure = figure.as_ref()?;
             let value = known_value(figure)?;
-            let uncertainty = uncertainty(figure, result, self.is_simulated[side]);
+            let uncertainty = uncertainty(figure, result, self.simulated[side].is_some());
             Some(UncertainFigure { value, uncertainty })
         };
         let ratio = known(0).zip(known(1)).map(|(a, b)| RatioEstimate::of_figures(a, b));
@@ -278,6 +313,7 @@ fn directions(
     let with_direction_name = |whole: &TestResult, direction: &str, mut part: TestResult| {
         part.test.name = format!("{}, {direction}", test_result.test.name);
         part.interval.clone_from(&whole.interval);
+        part.drawn.clone_from(&whole.drawn);
         part
     };
     let pairs =
@@ -312,7 +348,7 @@ fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> 
 /// Writes one metric of all shared tests, and a sentence that states the outcome.
 fn write_metric_section(
     sheet: &mut TerminalText,
-    runs: RunPair,
+    runs: RunPair<'_>,
     heading: &str,
     metric: FigureMetric,
     shared: &[(&TestResult, &TestResult)],
@@ -420,7 +456,7 @@ const PERCENTILES: [(f64, &str); 3] = [(50.0, "p50"), (99.0, "p99"), (99.9, "p99
 /// confidence interval.
 fn write_percentiles(
     sheet: &mut TerminalText,
-    runs: RunPair,
+    runs: RunPair<'_>,
     shared: &[(&TestResult, &TestResult)],
 ) {
     let mut table = Table::new(vec![

@@ -6,12 +6,12 @@
 //! the most additional time. If a hop is busy nearly all the time, it is named without this comparison.
 
 use lanemark_schema::result::{
-    FigureUncertainty, RatioEstimate, RatioVerdict, SAME_WITHIN, UncertainFigure,
+    FigureUncertainty, PredictedRate, RatioEstimate, RatioVerdict, SAME_WITHIN, UncertainFigure,
 };
 use lanemark_schema::text::{latency_text, rate_text, significant};
 use serde::{Deserialize, Serialize};
 
-use crate::figures::{HopFigures, TestFigures};
+use crate::figures::{HopFigures, PagePrediction, TestFigures};
 
 /// Utilisation from which a hop is a limit.
 const BUSY: f64 = 0.9;
@@ -221,8 +221,11 @@ fn comparison_sentence(
     }
 }
 
-/// Returns the rate of `fast` divided by the rate of `slow`, as `compare` computes it from two saved results.
+/// Returns the rate of `fast` divided by the rate of `slow`, as `compare` computes it.
 fn estimate(fast: &TestFigures, slow: &TestFigures) -> RatioEstimate {
+    if let (Some(slow), Some(fast)) = (predicted(slow), predicted(fast)) {
+        return slow.ratio_to(&fast);
+    }
     let [one, two] = [slow, fast].map(|figures| {
         let value = rate(figures);
         let interval = figures.interval.as_ref();
@@ -233,6 +236,11 @@ fn estimate(fast: &TestFigures, slow: &TestFigures) -> RatioEstimate {
         UncertainFigure { value, uncertainty }
     });
     RatioEstimate::of_figures(one, two)
+}
+
+fn predicted(figures: &TestFigures) -> Option<PredictedRate<'_>> {
+    let PagePrediction { target, test, drawn } = figures.prediction.as_ref()?;
+    Some(PredictedRate { target, test, rate: rate(figures), drawn })
 }
 
 /// Returns whether no difference is shown. Without an interval, only rates within 3% are level.

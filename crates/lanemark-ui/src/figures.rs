@@ -3,8 +3,8 @@
 use lanemark_lab::LabError;
 use lanemark_report::{palette, path_sentence, phases_sentence, wrong_outcome};
 use lanemark_schema::result::{
-    AssumedLimit, FILLING_MAX, HopId, PERCENTILES, PathSection, PredictionInterval, Sample,
-    TestResult, Warning,
+    AssumedLimit, DrawnRates, FILLING_MAX, HopId, PERCENTILES, PathSection, PredictionInterval,
+    Sample, SimulatedTarget, TestResult, Warning,
 };
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::{System, path};
@@ -45,6 +45,9 @@ pub struct TestFigures {
     /// The 80% interval, if it is already known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<PredictionInterval>,
+    /// The prediction with its draws, if they are already known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<PagePrediction>,
     /// The hops in the order of the path.
     pub hops: Vec<HopFigures>,
     /// A sentence that names the bottleneck.
@@ -58,6 +61,14 @@ pub struct TestFigures {
     pub wrong: Option<String>,
     pub faults: Vec<FaultReport>,
     pub warnings: Vec<String>,
+}
+
+/// Everything that a comparison of two predictions needs except their rates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PagePrediction {
+    pub target: SimulatedTarget,
+    pub test: Test,
+    pub drawn: DrawnRates,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,6 +192,7 @@ impl TestFigures {
             latency_mean_us: result.latency_mean_ns.value / 1e3,
             latency_us: supported.collect(),
             interval: None,
+            prediction: None,
             hops: hops.collect(),
             bottleneck: path_sentence(&view),
             limit: limit(system, test, samples),

@@ -6,7 +6,7 @@
 use lanemark_lab::clock::Stopwatch;
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, LabError, LabRun, RunLength};
-use lanemark_schema::result::{Provenance, RunResult, Sample};
+use lanemark_schema::result::{Provenance, RunResult, Sample, TestResult};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Test, Workload};
@@ -15,7 +15,7 @@ use lanemark_study::Library;
 use serde::Serialize;
 
 use crate::command;
-use crate::figures::{CurvePoint, TestFigures};
+use crate::figures::{CurvePoint, PagePrediction, TestFigures};
 use crate::request::{AssembledSystem, SystemRequest, TestRequest};
 
 /// The seed of all simulations, which is the command line's default.
@@ -110,10 +110,10 @@ impl Simulation {
                 if lab.cancel.is_cancelled() {
                     return Ok(None);
                 }
-                let interval = result.tests.into_iter().next().and_then(|test| test.interval);
-                match interval {
+                let test = result.tests.into_iter().next().filter(|test| test.interval.is_some());
+                match test {
                     None => Ok(Some(StepReport::Done)),
-                    interval => self.figures(self.samples.clone(), false, interval),
+                    test => self.figures(self.samples.clone(), false, test),
                 }
             }
             SimulationStage::Done => Ok(Some(StepReport::Done)),
@@ -130,10 +130,16 @@ impl Simulation {
         &self,
         samples: Vec<Sample>,
         is_first: bool,
-        interval: Option<lanemark_schema::result::PredictionInterval>,
+        with_interval: Option<TestResult>,
     ) -> Result<Option<StepReport>, LabError> {
-        let figures = TestFigures::compute(&self.assembled, &self.workload, 0, samples, is_first)?;
-        let figures = Box::new(TestFigures { interval, ..figures });
+        let mut figures =
+            TestFigures::compute(&self.assembled, &self.workload, 0, samples, is_first)?;
+        if let Some(TestResult { test, interval, drawn, .. }) = with_interval {
+            let target = self.assembled.system.target.clone();
+            figures.interval = interval;
+            figures.prediction = drawn.map(|drawn| PagePrediction { target, test, drawn });
+        }
+        let figures = Box::new(figures);
         Ok(Some(StepReport::Figures { index: 0, figures }))
     }
 }

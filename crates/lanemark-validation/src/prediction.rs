@@ -3,9 +3,10 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::interval::{DrawnRates, DrawnSystem, DrawnTest, RequestGroup, host_share};
+use lanemark_lab::interval::{DrawnSystem, DrawnTest, host_share};
 use lanemark_lab::{Lab, Pool, assemble};
 use lanemark_schema::result::{DirectionResult, ParameterOverride, PredictionInterval, Sample};
+use lanemark_schema::result::{DrawnRates, RequestGroup};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;

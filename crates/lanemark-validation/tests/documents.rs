@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lanemark_lab::interval::{ChangeKind, RequestGroup};
+use lanemark_schema::result::{ChangeKind, RequestGroup};
 use lanemark_validation::corpus::CorpusSet;
 use lanemark_validation::documents::{
     GRIDS_PAGE, PAIRS_PAGE, PUBLISHED_PAGE, RENDER, TEMPLATE, check, render, save,
@@ -122,7 +122,7 @@ fn changed_figures_change_every_table_that_shows_them_and_no_other_row() {
     assert_eq!(changed, ["README.md", PUBLISHED_PAGE]);
     check(root).unwrap();
     let readme = read(root, "README.md");
-    assert!(readme.contains(" 99% of all"));
+    assert!(readme.contains("measurements, 99% are inside"));
     assert!(read(root, PUBLISHED_PAGE).contains("| all | validation | 77 | 12.3%, "));
 }
 

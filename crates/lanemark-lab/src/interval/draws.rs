@@ -1,31 +1,17 @@
 //! The rates of systems in all draws of their uncertain values, and the intervals of these rates and of their ratios.
 //!
-//! If several systems are drawn by name, a value that two systems share has the same deviation on both, so that it does
-//! not widen the interval of their ratio. The deviation depends only on the seed, the name of the part and the name of
-//! the value. Systems that are drawn separately can therefore be compared in any order and number.
+//! A value that two systems share has the same deviation on both, so that it does not widen the interval of their
+//! ratio. The deviation depends only on the seed, the name of the part and the name of the value. Systems that are
+//! drawn separately can therefore be compared in any order and number.
 
-use lanemark_schema::result::{PercentileInterval, PredictionInterval, RatioEstimate};
+use lanemark_schema::result::{DRAWS_MIN, DrawnRates, PercentileInterval, PredictionInterval};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_sim::spec::CpuSpec;
 use lanemark_study::{System, UncertainValue};
 
-use super::summary::{ends, summary};
+use super::summary::summary;
 use super::unmodelled::UnmodelledFactors;
 use super::work::{DRAWS, DrawnOutcomes, NominalTest, ShortFigures, TAILS};
-
-/// The minimum number of usable draws for an interval. Some draws do not result in a valid system: in half of the draws
-/// of a hard disk, a track has too few sectors to reach the disk's capacity. If fewer draws than this are usable, the
-/// ranges contradict the rest of the system.
-const DRAWS_TOLD: usize = DRAWS / 4;
-
-/// Which deviations are the same on several systems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sharing {
-    /// The deviations depend on the order of the values, for the interval of a single system.
-    InOrder,
-    /// The deviations depend on the names of the part and of the value.
-    ByName,
-}
 
 /// The uncertain values of a system, and their deviations.
 #[derive(Clone, Debug)]
@@ -46,12 +32,7 @@ pub(super) struct UncertainColumn {
 impl DrawnValues {
     /// Draws the deviations of `values` of `system`. Every second draw negates the deviations of the previous draw, so
     /// that the centre of the draws is the prediction.
-    pub(super) fn draw(
-        values: Vec<UncertainValue>,
-        system: &System,
-        sharing: Sharing,
-        seed: u64,
-    ) -> Self {
+    pub(super) fn draw(values: Vec<UncertainValue>, system: &System, seed: u64) -> Self {
         let target = &system.target;
         let columns = values.into_iter().map(|value| {
             let is_of_drive = value.parameter.starts_with("drive.");
@@ -62,13 +43,8 @@ impl DrawnValues {
         let mirrored = |draw: u32| (draw / 2, if draw.is_multiple_of(2) { 1.0 } else { -1.0 });
         let row = |draw: u32| {
             let (pair, sign) = mirrored(draw);
-            let row = match sharing {
-                Sharing::InOrder => deviations_in_order(&columns, seed, pair),
-                Sharing::ByName => {
-                    columns.iter().map(|column| column.deviation(seed, pair)).collect()
-                }
-            };
-            row.into_iter().map(|deviation| sign * deviation).collect()
+            let row = columns.iter().map(|column| column.deviation(seed, pair));
+            row.map(|deviation| sign * deviation).collect()
         };
         let deviations: Vec<Vec<f64>> = (0..DRAWS as u32).map(row).collect();
         Self { columns, deviations }
@@ -90,20 +66,6 @@ impl DrawnValues {
         });
         (names, rows.collect())
     }
-}
-
-/// Returns the deviations of `columns` in a pair of draws. A slow processor is slow in all its work, so its times have
-/// the same deviation.
-fn deviations_in_order(columns: &[UncertainColumn], seed: u64, pair: u32) -> Vec<f64> {
-    let mut rng = Rng::new(StreamKey { seed, test: u32::MAX, repeat: pair, thread: 0 });
-    let mut row: Vec<f64> = columns.iter().map(|_| normal(&mut rng)).collect();
-    for (at, column) in columns.iter().enumerate().filter(|(_, one)| one.is_of_processor()) {
-        let is_same_processor =
-            |other: &UncertainColumn| other.of == column.of && other.is_of_processor();
-        let first = columns.iter().position(is_same_processor);
-        row[at] = row[first.unwrap_or(at)];
-    }
-    row
 }
 
 impl UncertainColumn {
@@ -178,12 +140,8 @@ impl IntervalDraws {
     pub(crate) fn rates(&self, side: usize, test: usize) -> Option<DrawnRates> {
         let outcomes = self.outcomes.get(side)?.get(test).filter(|_| self.whole)?;
         let base = outcomes.base?.rate;
-        let log = |draw: usize| {
-            let ratio = outcomes.figures(draw)?.rate / base;
-            // The rate of a draw without a completed request is unknown.
-            (ratio.is_finite() && ratio > 0.0).then(|| libm::log(ratio))
-        };
-        Some(DrawnRates { logs: (0..DRAWS).map(log).collect() })
+        let ratio = |draw: usize| Some(outcomes.figures(draw)?.rate / base);
+        Some(DrawnRates::from_ratios((0..DRAWS).map(ratio)))
     }
 
     /// Returns the interval of side 1 divided by side 0 in test `test`, relative to the ratio of the predictions. The
@@ -192,7 +150,7 @@ impl IntervalDraws {
         let [one, two] = [self.rates(0, test)?, self.rates(1, test)?];
         let [of_one, of_two] = self.values.as_slice() else { return None };
         let (names, deviations) = of_one.joined(of_two);
-        let ratios = one.log_ratios(&two).map(|log| log.map(f64::exp));
+        let ratios = one.ratios().zip(two.ratios()).map(|(one, two)| Some(two? / one?));
         summary_of(ratios, &names, &deviations, UnmodelledFactors::on_either_side(left_out))
     }
 
@@ -200,8 +158,7 @@ impl IntervalDraws {
     /// of the factors for a prediction without a measurement.
     pub(crate) fn interval_with(&self, test: usize, left_out: f64) -> Option<PredictionInterval> {
         let rates = self.rates(1, test)?;
-        let ratios = rates.logs.iter().map(|log| log.map(f64::exp));
-        self.summary(1, ratios, UnmodelledFactors::on_either_side(left_out))
+        self.summary(1, rates.ratios(), UnmodelledFactors::on_either_side(left_out))
     }
 
     /// Summarises draws of `side` relative to the middle, if enough of them result in valid systems.
@@ -230,59 +187,7 @@ fn summary_of(
     let drawn = ratios.zip(deviations);
     let drawn: Vec<(f64, &Vec<f64>)> =
         drawn.filter_map(|(ratio, row)| Some((usable(ratio?)?, row))).collect();
-    (drawn.len() >= DRAWS_TOLD).then(|| summary(&drawn, names, left_out))
-}
-
-/// The rates of a test of a system in all draws.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DrawnRates {
-    /// The logarithm of each rate divided by the rate with the values in the files; `None` for a draw that does not
-    /// result in a valid system.
-    logs: Vec<Option<f64>>,
-}
-
-impl DrawnRates {
-    /// Returns the geometric mean of the rates of several tests; `None` without the rates of each test.
-    pub(crate) fn mean(tests: Vec<Option<Self>>) -> Option<Self> {
-        let count = tests.len().max(1) as f64;
-        let tests: Vec<Self> = tests.into_iter().collect::<Option<_>>()?;
-        let log = |draw: usize| {
-            let logs = tests.iter().map(|test| test.log(draw));
-            logs.sum::<Option<f64>>().map(|sum| sum / count)
-        };
-        Some(Self { logs: (0..DRAWS).map(log).collect() })
-    }
-
-    /// Returns the rates without the mirrored pair of draws `pair`, so that these draws can serve as true values.
-    #[must_use]
-    pub fn without_pair(&self, pair: usize) -> Self {
-        let mut logs = self.logs.clone();
-        logs.iter_mut().skip(2 * pair).take(2).for_each(|log| *log = None);
-        Self { logs }
-    }
-
-    /// Returns the logarithm of the rate of a draw, divided by the rate with the values in the files.
-    #[must_use]
-    pub fn log(&self, draw: usize) -> Option<f64> {
-        self.logs.get(draw).copied().flatten()
-    }
-
-    /// Returns the logarithm of `other` divided by `self` in each draw, relative to the ratio of the predictions.
-    fn log_ratios(&self, other: &Self) -> impl Iterator<Item = Option<f64>> {
-        self.logs.iter().zip(&other.logs).map(|(one, two)| Some((*two)? - (*one)?))
-    }
-
-    /// Returns the 80% interval of `other` divided by `self`, given the ratio of the predictions. `omitted` is the
-    /// factor for the effects that the model omits. There is no interval if too few draws result in valid systems.
-    #[must_use]
-    pub fn ratio_to(&self, other: &Self, ratio: f64, omitted: f64) -> RatioEstimate {
-        let logs: Vec<f64> = self.log_ratios(other).flatten().collect();
-        let interval_80 = (logs.len() >= DRAWS_TOLD).then(|| {
-            let (low, high) = ends(logs, UnmodelledFactors::on_either_side(omitted));
-            (ratio * low, ratio * high)
-        });
-        RatioEstimate::Uncertain { ratio, interval_80 }
-    }
+    (drawn.len() >= DRAWS_MIN).then(|| summary(&drawn, names, left_out))
 }
 
 /// Returns a number from an approximately standard normal distribution: the sum of twelve uniform numbers, minus six.
@@ -328,64 +233,15 @@ mod tests {
         assert_eq!((cancelled.paired_interval(0, 1.2), cancelled.rates(0, 0)), (None, None));
     }
 
-    /// Returns the rates of a system whose draws have a random effect.
-    fn random_rates(seed: u64) -> DrawnRates {
-        let mut rng = Rng::new(StreamKey::from_seed(seed));
-        DrawnRates { logs: (0..DRAWS).map(|_| Some(0.2 * rng.normal())).collect() }
-    }
-
-    #[test]
-    fn the_ratio_of_exchanged_systems_is_the_exact_inverse() {
-        for seed in 0..200 {
-            let [one, two] = [random_rates(seed), random_rates(seed + 1000)];
-            let omitted = 1.0 + seed as f64 / 100.0;
-            let forward = one.ratio_to(&two, 1.7, omitted);
-            let back = two.ratio_to(&one, 1.0 / 1.7, omitted).inverse();
-            let ends = [forward, back].map(|estimate| estimate.interval_80().unwrap());
-            assert!((ends[0].0 / ends[1].0 - 1.0).abs() < 1e-12, "{forward:?}, {back:?}");
-            assert!((ends[0].1 / ends[1].1 - 1.0).abs() < 1e-12, "{forward:?}, {back:?}");
-            assert_eq!(forward.verdict(), back.verdict());
-        }
-    }
-
-    #[test]
-    fn a_change_of_both_systems_does_not_change_their_ratio() {
-        let [one, two] = [random_rates(1), random_rates(2)];
-        let faster_host = random_rates(3);
-        let of_both = |rates: &DrawnRates| {
-            let logs = rates.logs.iter().zip(&faster_host.logs);
-            DrawnRates { logs: logs.map(|(one, two)| Some((*one)? + (*two)?)).collect() }
-        };
-        let plain = one.ratio_to(&two, 1.0, 1.1).interval_80().unwrap();
-        let both = of_both(&one).ratio_to(&of_both(&two), 1.0, 1.1).interval_80().unwrap();
-        assert!((plain.0 - both.0).abs() < 1e-12 && (plain.1 - both.1).abs() < 1e-12);
-    }
-
-    #[test]
-    fn few_valid_draws_do_not_determine_a_ratio() {
-        let whole = random_rates(1);
-        let with = |valid: usize| {
-            let logs = whole.logs.iter().enumerate();
-            DrawnRates { logs: logs.map(|(at, log)| log.filter(|_| at < valid)).collect() }
-        };
-        assert!(whole.ratio_to(&with(DRAWS_TOLD), 1.0, 1.1).interval_80().is_some());
-        assert!(whole.ratio_to(&with(DRAWS_TOLD - 1), 1.0, 1.1).interval_80().is_none());
-        let mean = DrawnRates::mean(vec![Some(whole.clone()), Some(whole.clone())]).unwrap();
-        assert!((mean.log(3).unwrap() - whole.log(3).unwrap()).abs() < 1e-12);
-        assert_eq!(whole.without_pair(2).log(4), None);
-        assert_eq!(whole.without_pair(2).log(6), whole.log(6));
-    }
-
     #[test]
     fn a_value_has_the_same_deviation_on_each_system_that_contains_it() {
         let library = lanemark_study::Library::built_in();
-        let drawn = |name: &str, sharing| {
+        let drawn = |name: &str| {
             let system = crate::assemble(&library, name, &[]).unwrap();
-            DrawnValues::draw(system.uncertain.clone(), &system, sharing, 1)
+            DrawnValues::draw(system.uncertain.clone(), &system, 1)
         };
-        let by_name = |name| drawn(name, Sharing::ByName);
-        let one = by_name("samsung-990-pro-2tb@workstation-x570:m2");
-        let two = by_name("samsung-850-pro-1tb@workstation-x570:sata");
+        let one = drawn("samsung-990-pro-2tb@workstation-x570:m2");
+        let two = drawn("samsung-850-pro-1tb@workstation-x570:sata");
         let mut shared = 0;
         for (at, column) in one.columns.iter().enumerate() {
             let name = column.stream_name();
@@ -401,10 +257,6 @@ mod tests {
         let (names, rows) = one.joined(&two);
         assert_eq!(names.len(), one.columns.len() + two.columns.len() - shared);
         assert!(rows.iter().all(|row| row.len() == names.len()));
-        assert_ne!(
-            one.deviations,
-            drawn("samsung-990-pro-2tb@workstation-x570:m2", Sharing::InOrder).deviations
-        );
     }
 
     #[test]

@@ -1,11 +1,8 @@
 //! The summary of draws: the interval of a prediction, and the value that contributes most to its width.
 
-use lanemark_schema::result::{MainUncertainty, PredictionInterval};
+use lanemark_schema::result::{MainUncertainty, PredictionInterval, interval_80};
 
 use super::unmodelled::UnmodelledFactors;
-
-/// The share of intervals that contain the true value.
-pub const SHARE: f64 = 0.8;
 
 /// Returns the interval of the drawn results relative to the middle, widened by the factors for unmodelled effects.
 /// Each result is paired with its deviations.
@@ -32,30 +29,8 @@ pub(super) fn summary(
             parameter: parameters[column].clone(),
             share: share.min(1.0),
         });
-    let (low_ratio, high_ratio) = ends(logs, left_out);
+    let (low_ratio, high_ratio) = interval_80(logs, [left_out.low, left_out.high]);
     PredictionInterval { low_ratio, high_ratio, widest, percentiles: Vec::new() }
-}
-
-/// Returns the ends of the interval of drawn results, given their logarithms relative to the middle.
-pub(super) fn ends(mut logs: Vec<f64>, left_out: UnmodelledFactors) -> (f64, f64) {
-    logs.sort_by(f64::total_cmp);
-    let low = quantile(&logs, (1.0 - SHARE) / 2.0);
-    let high = quantile(&logs, (1.0 + SHARE) / 2.0);
-    let low_ratio = libm::exp(-libm::hypot(low.min(0.0), libm::log(left_out.low)));
-    (low_ratio, libm::exp(libm::hypot(high.max(0.0), libm::log(left_out.high))))
-}
-
-/// Returns the value below which, on average, `share` of all future draws fall, given `sorted` draws. The value is at
-/// rank `share (n + 1)`, counted from one (Hyndman and Fan, "Sample quantiles in statistical packages", The American
-/// Statistician 50(4), 1996, definition 6). Other definitions return quantiles of the draws themselves, which are too
-/// narrow.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let last = sorted.len().saturating_sub(1) as f64;
-    let at = (share * (sorted.len() as f64 + 1.0) - 1.0).clamp(0.0, last);
-    let low = at.floor() as usize;
-    let part = at.fract();
-    let next = sorted.get(low + 1).or(sorted.get(low));
-    sorted.get(low).zip(next).map_or(0.0, |(one, two)| one + part * (two - one))
 }
 
 #[cfg(test)]
@@ -171,22 +146,5 @@ mod tests {
         let slower = [(0.7, &row), (0.8, &row)];
         let interval = summary(&slower, &parameters(), UnmodelledFactors::on_either_side(1.0));
         assert_eq!(interval.high_ratio, 1.0);
-    }
-
-    #[test]
-    fn quantiles_of_few_values_stay_among_them() {
-        for (sorted, share, wanted) in [
-            (&[][..], 0.5, 0.0),
-            (&[3.0], 0.1, 3.0),
-            (&[3.0], 0.9, 3.0),
-            (&[1.0, 2.0], 0.5, 1.5),
-            (&[1.0, 2.0], 0.1, 1.0),
-            (&[1.0, 2.0, 3.0], 0.25, 1.0),
-            (&[1.0, 2.0, 3.0], 0.75, 3.0),
-            (&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], 0.1, 1.0),
-            (&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], 0.8, 8.0),
-        ] {
-            assert!((quantile(sorted, share) - wanted).abs() < 1e-9, "{sorted:?} {share}");
-        }
     }
 }

@@ -1,16 +1,15 @@
 //! The figures of each test of a what-if, and whether a measurement contradicts the model of the current system.
 
 use lanemark_schema::result::{
-    Contradiction, ContradictionCause, PathSection, PredictionInterval, RatioEstimate, RunResult,
-    SIDES_80, Target, TestResult, WhatIfFigures, WhatIfTest,
+    ChangeKind, Contradiction, ContradictionCause, PathSection, PredictionInterval, RatioEstimate,
+    RequestGroup, RunResult, SIDES_80, Target, TestResult, WhatIfFigures, WhatIfTest, changes,
+    omitted_factor,
 };
 use lanemark_study::System;
 use lanemark_study::path::is_random;
 
 use super::deviation::{CarriedDeviation, MeasuredDeviation, carried_deviation};
-use crate::interval::{
-    self, ChangeKind, IntervalDraws, RequestGroup, carried_share, host_share, may_be_drawn,
-};
+use crate::interval::{self, IntervalDraws, carried_share, host_share, may_be_drawn};
 
 /// The share of the stated outstanding requests below which a measurement did not have the stated depth.
 const OUTSTANDING_MIN: f64 = 0.7;
@@ -49,7 +48,10 @@ impl<'e> Evidence<'e> {
     }
 
     fn changes(&self, place: usize) -> Vec<ChangeKind> {
-        interval::changes(self.systems, self.pair(place).map(|result| &result.test))
+        changes(
+            self.systems.map(|system| &system.target),
+            self.pair(place).map(|result| &result.test),
+        )
     }
 
     fn is_identical(&self, place: usize) -> bool {
@@ -100,7 +102,7 @@ impl<'e> Evidence<'e> {
     /// Returns the factor for the effects that the model omits in the ratio of both systems.
     fn omitted(&self, place: usize) -> f64 {
         let group = RequestGroup::of(self.pair(place).map(|result| &result.test));
-        interval::omitted_factor(&self.changes(place), group)
+        omitted_factor(&self.changes(place), group)
     }
 
     /// Returns the interval of the expected throughput on the other system.
@@ -130,16 +132,18 @@ impl<'e> Evidence<'e> {
     /// Returns the change from the current to the other system, with the interval of the ratio.
     fn change(&self, place: usize, test: &WhatIfTest) -> RatioEstimate {
         let ratio = test.expected() / test.present_bytes_per_second();
+        if test.measured.is_none() {
+            let rates = |side| self.draws(place).and_then(|draws| draws.rates(side, place));
+            return match (rates(0), rates(1)) {
+                (Some(one), Some(two)) => one.ratio_to(&two, ratio, self.omitted(place)),
+                _ => RatioEstimate::Uncertain { ratio, interval_80: None },
+            };
+        }
         // A measured figure is fixed, so only the other system's figure is uncertain.
-        let relative = if test.measured.is_some() {
-            test.interval.clone()
-        } else {
-            self.draws(place).and_then(|draws| draws.paired_interval(place, self.omitted(place)))
-        };
-        let ends = |interval: PredictionInterval| {
+        let ends = |interval: &PredictionInterval| {
             (ratio * interval.low_ratio, ratio * interval.high_ratio)
         };
-        RatioEstimate::Uncertain { ratio, interval_80: relative.map(ends) }
+        RatioEstimate::Uncertain { ratio, interval_80: test.interval.as_ref().map(ends) }
     }
 
     /// Returns the contradiction between the measurement of test `place` and the model of the current system, if the

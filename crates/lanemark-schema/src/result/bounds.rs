@@ -20,6 +20,9 @@ use crate::units::{Bytes, Duration};
 use crate::workload::bound::{QUEUE_DEPTH, THREADS, USERS, WAREHOUSES};
 use crate::workload::{Fault, LoadKind, Test};
 
+/// Maximum logarithm of the ratio of a draw's rate to the rate with the values in the files.
+const LOG_MAX: f64 = 100.0;
+
 /// Maximum number of counts, one per kind and error number; error numbers end at 4,095 (Linux's `MAX_ERRNO`).
 const ERRORS_MAX: usize = 8192;
 
@@ -129,6 +132,11 @@ fn test_result(at: &ValuePath, test: &TestResult) -> RangeCheck {
     statistic(&at.key("latency_mean_ns"), &test.latency_mean_ns)?;
     if let Some(interval) = &test.interval {
         prediction_interval(&at.key("interval"), interval)?;
+    }
+    if let Some(drawn) = &test.drawn {
+        check_each(&at.key("drawn"), drawn.logs(), |at, log| {
+            check_within(at, log.unwrap_or_default().abs(), LOG_MAX)
+        })?;
     }
     if let Some(probe) = &test.queue_probe {
         queue_probe(&at.key("queue_probe"), probe)?;

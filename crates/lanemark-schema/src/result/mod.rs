@@ -6,12 +6,14 @@
 
 mod assumed;
 mod bounds;
+mod change;
 mod compared;
 mod comparison;
 mod converged;
 mod counters;
 mod credit_use;
 mod direction;
+mod drawn;
 mod drive_use;
 mod energy;
 mod errors;
@@ -51,6 +53,7 @@ mod warning;
 mod whatif;
 
 pub use assumed::AssumedLimit;
+pub use change::{ChangeKind, LEAST, RequestGroup, changes, omitted_factor};
 pub use compared::{ComparedFigure, ComparedRun, ComparedRuns};
 pub use comparison::{
     FigureUncertainty, RatioEstimate, RatioVerdict, SAME_WITHIN, UncertainFigure,
@@ -59,6 +62,7 @@ pub use converged::ConvergedTest;
 pub use counters::{DatabaseCounter, DatabaseCounters};
 pub use credit_use::CreditUse;
 pub use direction::DirectionResult;
+pub use drawn::{DRAWS_MIN, DrawnRates, PredictedRate, interval_80};
 pub use drive_use::{DriveUse, FILLING_MAX};
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use errors::{ErrorCount, ErrorKind, RequestErrors};
@@ -239,6 +243,9 @@ pub struct TestResult {
     /// The 80% interval of the figures; known for simulated runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<PredictionInterval>,
+    /// The rates in all draws of the uncertain values; known for simulated runs with an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<DrawnRates>,
 }
 
 /// The result of one repeat of one test.
@@ -497,6 +504,7 @@ impl TestResult {
             explanation: None,
             sensitivity: None,
             interval: None,
+            drawn: None,
         }
     }
 

@@ -35,6 +35,7 @@ fn system(name: &str, hops: Vec<HopFigures>) -> NamedSystem {
         latency_mean_us: mean,
         latency_us: Vec::new(),
         interval: None,
+        prediction: None,
         hops,
         bottleneck: String::new(),
         limit: None,

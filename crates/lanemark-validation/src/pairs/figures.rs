@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lanemark_lab::input;
-use lanemark_lab::interval::{ChangeKind, RequestGroup};
+use lanemark_schema::result::{ChangeKind, RequestGroup};
 use lanemark_schema::text::csv_text;
 
 use super::{CarriedScore, PairRow, PairScore, RankScore};

@@ -5,7 +5,7 @@
 //! suffices for 80% of its pairs, but at least [`LEAST`]. A kind with fewer than [`LEARNED_MIN`] independent ratios has
 //! the factor of all pairs that keep the drive and have the same group of requests.
 
-use lanemark_lab::interval::{ChangeKind, LEAST, RequestGroup};
+use lanemark_schema::result::{ChangeKind, LEAST, RequestGroup};
 
 use super::MeasuredPair;
 

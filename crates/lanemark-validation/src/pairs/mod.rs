@@ -14,7 +14,8 @@ mod score;
 
 use std::collections::BTreeMap;
 
-use lanemark_lab::interval::{ChangeKind, DRAWS, RequestGroup, carried_share};
+use lanemark_lab::interval::{DRAWS, carried_share};
+use lanemark_schema::result::{ChangeKind, RequestGroup};
 use lanemark_schema::result::{RatioEstimate, SIDES_80};
 use lanemark_schema::rng::Rng;
 

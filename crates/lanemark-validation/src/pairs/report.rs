@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lanemark_lab::interval::{ChangeKind, RequestGroup};
+use lanemark_schema::result::{ChangeKind, RequestGroup};
 
 use super::{PairFigures, PairRow};
 use crate::corpus::CorpusSet;

@@ -1,7 +1,7 @@
 //! The scores of predicted ratios by kind of change.
 
-use lanemark_lab::interval::{ChangeKind, RequestGroup};
 use lanemark_schema::result::RatioVerdict;
+use lanemark_schema::result::{ChangeKind, RequestGroup};
 use lanemark_schema::rng::{Rng, StreamKey};
 
 use super::MeasuredPair;
