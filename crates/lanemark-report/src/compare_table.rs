@@ -8,9 +8,9 @@ mod answer;
 mod baseline;
 
 use lanemark_schema::result::{
-    ComparedFigure, ComparedRun, ComparedRuns, FigureMetric, FigureUncertainty, PredictedRate,
-    RatioEstimate, RatioVerdict, RunResult, SCHEMA_VERSION, Sample, SimulatedTarget, Statistic,
-    Target, TestResult, UncertainFigure,
+    ComparedFigure, ComparedRun, ComparedRuns, FigureMetric, FigureUncertainty, RatioEstimate,
+    RatioVerdict, RunResult, SCHEMA_VERSION, Sample, Statistic, Target, TestResult,
+    UncertainFigure,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{AverageMethod, Pattern, Test};
@@ -25,7 +25,7 @@ use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
 use crate::terminal::TerminalText;
 use crate::verdict::{NOT_SHOWN, SAME, is_shown};
-pub(crate) use answer::answer;
+pub(crate) use answer::{answer, clauses};
 pub use baseline::{baseline_text, compare_baseline};
 
 /// A figure of a test, with its value in each of the two runs, and the ratio of the second to the first.
@@ -39,19 +39,14 @@ struct FigurePair {
 /// The properties of the two runs on which the uncertainty of their figures depends.
 #[derive(Clone, Copy)]
 struct RunPair<'r> {
-    /// The modelled system of each simulated run.
-    simulated: [Option<&'r SimulatedTarget>; 2],
+    targets: [&'r Target; 2],
     /// Whether both runs are the same result.
     is_identical: bool,
 }
 
 impl<'r> RunPair<'r> {
     fn new(a: &'r RunResult, b: &'r RunResult) -> Self {
-        let simulated = |run: &'r RunResult| match &run.target {
-            Target::Simulated(target) => Some(target),
-            Target::Measured(_) | Target::Database(_) => None,
-        };
-        Self { simulated: [a, b].map(simulated), is_identical: a == b }
+        Self { targets: [&a.target, &b.target], is_identical: a == b }
     }
 
     /// Compares a metric of one test.
@@ -60,37 +55,10 @@ impl<'r> RunPair<'r> {
             metric.uncertainty(figure, result, is_simulated)
         };
         let pair = self.pair([(a, figure(metric, a)), (b, figure(metric, b))], uncertainty);
-        match self.predicted(metric, [a, b]) {
+        match metric.predicted_ratio([(self.targets[0], a), (self.targets[1], b)]) {
             Some(ratio) if !self.is_identical => FigurePair { ratio: Some(ratio), ..pair },
             _ => pair,
         }
-    }
-
-    /// Compares a metric of two predictions that both have drawn rates. A mean latency is the inverse of a rate.
-    fn predicted(self, metric: FigureMetric, tests: [&TestResult; 2]) -> Option<RatioEstimate> {
-        let is_inverse = match metric {
-            FigureMetric::Throughput | FigureMetric::Iops | FigureMetric::Transactions => false,
-            FigureMetric::Latency => true,
-            FigureMetric::ProcessorShare
-            | FigureMetric::Gain
-            | FigureMetric::Power
-            | FigureMetric::BatteryLife
-            | FigureMetric::ReadLatency
-            | FigureMetric::WriteLatency
-            | FigureMetric::ProcessorUse => return None,
-        };
-        let rate = |side: usize| {
-            let result = tests[side];
-            let value = known_value(&figure(metric, result)?)?;
-            Some(PredictedRate {
-                target: self.simulated[side]?,
-                test: &result.test,
-                rate: if is_inverse { 1.0 / value } else { value },
-                drawn: result.drawn.as_ref()?,
-            })
-        };
-        let ratio = rate(0)?.ratio_to(&rate(1)?);
-        Some(if is_inverse { ratio.inverse() } else { ratio })
     }
 
     /// Compares a percentile of latency of one test.
@@ -116,7 +84,8 @@ impl<'r> RunPair<'r> {
             let (result, figure) = &sides[side];
             let figure = figure.as_ref()?;
             let value = known_value(figure)?;
-            let uncertainty = uncertainty(figure, result, self.simulated[side].is_some());
+            let is_simulated = matches!(self.targets[side], Target::Simulated(_));
+            let uncertainty = uncertainty(figure, result, is_simulated);
             Some(UncertainFigure { value, uncertainty })
         };
         let ratio = known(0).zip(known(1)).map(|(a, b)| RatioEstimate::of_figures(a, b));

@@ -215,15 +215,15 @@ impl Study {
             figure.map(|figure| figure.published)
         };
         let ratios = self.workload.tests.iter().filter_map(|test| {
-            let value = |name| {
-                let result = run(name)?.run.test(&test.name)?;
-                let transactions = result.transactions_per_minute();
-                Some(
-                    transactions
-                        .map_or(result.megabytes_per_second(), |is_in_range| is_in_range.value),
-                )
+            let side = |name| {
+                let run = &run(name)?.run;
+                Some((&run.target, run.test(&test.name)?))
             };
-            let simulated = value(over)? / value(under)?;
+            let sides = [side(under)?, side(over)?];
+            let is_database = sides[1].1.has_transactions();
+            let metric =
+                if is_database { FigureMetric::Transactions } else { FigureMetric::Throughput };
+            let simulated = metric.simulated_ratio(sides)?;
             let printed = published(over, &test.name)
                 .zip(published(under, &test.name))
                 .map(|(above, below)| above / below);

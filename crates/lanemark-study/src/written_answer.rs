@@ -3,9 +3,10 @@
 //!
 //! `{nvme: Seq read}` is the throughput of a test on a system in MB/s, and `{latency of nvme: Seq read}` is another
 //! metric. `{nvme: Seq read / sata: Seq read}` is a ratio, and `{nvme: Seq read % sata: Seq read}` is the difference
-//! from the second value in per cent, without its sign. A claim sets bounds for such an expression.
+//! from the second value in per cent, without its sign. Both are followed by their 80% interval, if it is known. A
+//! claim sets bounds for such an expression.
 
-use lanemark_schema::result::{FigureMetric, StudyAnswer, StudyClaim, StudySystem};
+use lanemark_schema::result::{FigureMetric, RatioEstimate, StudyAnswer, StudyClaim, StudySystem};
 use lanemark_schema::text::significant;
 
 use crate::document::Section;
@@ -171,10 +172,7 @@ impl Expression {
         let first = self.first.value(systems)?;
         let value = match &self.second {
             None => first,
-            Some((Operator::Ratio, second)) => first / second.value(systems)?,
-            Some((Operator::Difference, second)) => {
-                100.0 * (first / second.value(systems)? - 1.0).abs()
-            }
+            Some((operator, second)) => operator.value(first / second.value(systems)?),
         };
         value.is_finite().then_some(value)
     }
@@ -183,17 +181,55 @@ impl Expression {
     /// more as whole numbers.
     fn shown(&self, systems: &[StudySystem]) -> Option<String> {
         let value = self.value(systems)?;
-        Some(match &self.second {
-            None => significant(value),
-            Some((Operator::Ratio, _)) if value >= 9.95 => format!("{value:.0}"),
-            Some((Operator::Ratio, _)) => format!("{value:.1}"),
-            Some((Operator::Difference, _)) if value >= 9.95 => format!("{value:.0}%"),
-            Some((Operator::Difference, _)) => format!("{value:.1}%"),
-        })
+        let Some((operator, second)) = &self.second else { return Some(significant(value)) };
+        let estimate = self.first.ratio_to(second, systems);
+        let interval = estimate.and_then(|estimate| {
+            let (low, high) = estimate.interval_80()?;
+            let [one, two] = [low, high].map(|end| match operator {
+                Operator::Ratio => end,
+                // In the direction of the difference: a difference in the other direction is negative.
+                Operator::Difference => 100.0 * (end - 1.0) * (estimate.ratio() - 1.0).signum(),
+            });
+            let [least, most] = [one.min(two), one.max(two)];
+            Some(format!(" ({} to {})", operator.number(least), operator.shown(most)))
+        });
+        Some(format!("{}{}", operator.shown(value), interval.unwrap_or_default()))
+    }
+}
+
+impl Operator {
+    /// Returns the value of a ratio.
+    fn value(self, ratio: f64) -> f64 {
+        match self {
+            Self::Ratio => ratio,
+            Self::Difference => 100.0 * (ratio - 1.0).abs(),
+        }
+    }
+
+    fn number(self, value: f64) -> String {
+        if value.abs() >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") }
+    }
+
+    fn shown(self, value: f64) -> String {
+        let unit = match self {
+            Self::Ratio => "",
+            Self::Difference => "%",
+        };
+        self.number(value) + unit
     }
 }
 
 impl AnswerCell {
+    /// Returns this figure divided by `other`, if both are predictions of one metric with intervals.
+    fn ratio_to(&self, other: &Self, systems: &[StudySystem]) -> Option<RatioEstimate> {
+        let [one, two] = [other, self].map(|cell| {
+            let system = systems.iter().find(|system| system.name == cell.system)?;
+            Some((&system.run.target, system.run.test(&cell.test)?))
+        });
+        let sides = [one?, two?];
+        (self.metric == other.metric).then(|| self.metric.predicted_ratio(sides)).flatten()
+    }
+
     fn parse(
         text: &str,
         location: &Location,

@@ -38,7 +38,7 @@ pub(crate) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
 }
 
 /// Returns the verdicts on the ratios of the tests, as clauses of one sentence. The first clause names both runs.
-pub(super) fn clauses(one: &str, other: &str, pairs: &[(&str, RatioEstimate)]) -> Vec<String> {
+pub(crate) fn clauses(one: &str, other: &str, pairs: &[(&str, RatioEstimate)]) -> Vec<String> {
     let with_verdict = |verdict: RatioVerdict, has_interval: bool| {
         let is_wanted = |ratio: RatioEstimate| {
             // The ratio of a system to itself is the same without an interval.

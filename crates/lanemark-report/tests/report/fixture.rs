@@ -8,9 +8,9 @@ use lanemark_schema::result::steady::Round;
 use lanemark_schema::result::{
     BoundKind, CpuUse, DirectionResult, DriveUse, EnergyPart, EnergyUse, FigureCheck, FigureMetric,
     FigureRole, HopId, HopUse, Machine, MeasuredTarget, ParameterOverride, PathUse, PlatformPower,
-    PowerStateUse, Provenance, Publication, PublishedFigure, RunResult, SCHEMA_VERSION, Sample,
-    Series, SimulatedTarget, SteadyState, StudyOutcome, StudySystem, SystemComparison, Target,
-    TestResult, UnmodelledFigures, Warning,
+    PowerStateUse, Provenance, Publication, PublishedFigure, RatioEstimate, RunResult,
+    SCHEMA_VERSION, Sample, Series, SimulatedTarget, SteadyState, StudyOutcome, StudySystem,
+    SystemComparison, Target, TestResult, UnmodelledFigures, Warning,
 };
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::{
@@ -118,7 +118,9 @@ pub(crate) fn study() -> StudyOutcome {
     }
     let ratio = |row: &Row| {
         let [sata, nvme] = row.5;
-        (row.0.to_owned(), nvme.0 * nvme.1 / (sata.0 * sata.1), Some(nvme.0 / sata.0))
+        let simulated = nvme.0 * nvme.1 / (sata.0 * sata.1);
+        let simulated = RatioEstimate::within(simulated, simulated / 1.1, simulated * 1.1);
+        (row.0.to_owned(), simulated, Some(nvme.0 / sata.0))
     };
     StudyOutcome {
         schema_version: SCHEMA_VERSION,

@@ -5,7 +5,7 @@ use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::result::steady::UnsteadyReason;
 use lanemark_schema::result::{
     DeliveryEvidence, DirectionResult, FigureMetric, FigureRole, LatencyHistogram, LiveDelivery,
-    RunResult, Statistic, StudyOutcome, Target, TestResult, Warning,
+    RatioEstimate, RunResult, Statistic, StudyOutcome, Target, TestResult, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Operation, Test};
@@ -282,7 +282,8 @@ fn an_empty_run_causes_neither_a_panic_nor_false_numbers() {
     study.figures[1].figure.published = 0.0;
     study.figures[1].error = f64::INFINITY;
     study.figures[2].error = f64::NAN;
-    study.comparison.as_mut().unwrap().ratios[0].1 = f64::NAN;
+    study.comparison.as_mut().unwrap().ratios[0].1 =
+        RatioEstimate::Uncertain { ratio: f64::NAN, interval_80: None };
     let mut bare = study.clone();
     (bare.figures, bare.systems) = (Vec::new(), bare.systems[..1].to_vec());
     bare.systems[0].run = fixture::empty();

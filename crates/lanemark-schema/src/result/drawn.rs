@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::change::{RequestGroup, changes, omitted_factor};
-use super::{RatioEstimate, SimulatedTarget};
+use super::{FigureMetric, RatioEstimate, SimulatedTarget, Target, TestResult};
 use crate::workload::Test;
 
 /// The share of intervals that contain the true value.
@@ -109,6 +109,50 @@ impl PredictedRate<'_> {
         let changes = changes([self.target, other.target], tests);
         let omitted = omitted_factor(&changes, RequestGroup::of(tests));
         self.drawn.ratio_to(other.drawn, other.rate / self.rate, omitted)
+    }
+}
+
+impl FigureMetric {
+    /// Returns the ratio of the second of two results to the first, without an interval if it has no
+    /// [predicted ratio](Self::predicted_ratio). `None` if a figure is absent or zero.
+    #[must_use]
+    pub fn simulated_ratio(self, sides: [(&Target, &TestResult); 2]) -> Option<RatioEstimate> {
+        let [one, two] = sides.map(|(_, result)| {
+            let figure = self.value_in(result);
+            Some(figure.value).filter(|value| figure.count > 0 && *value > 0.0)
+        });
+        let ratio = two? / one?;
+        let plain = RatioEstimate::Uncertain { ratio, interval_80: None };
+        Some(self.predicted_ratio(sides).unwrap_or(plain))
+    }
+
+    /// Returns the ratio of the second of two predictions to the first, if this metric is a rate or its inverse, a mean
+    /// latency; `None` if a side is measured or was simulated without intervals.
+    #[must_use]
+    pub fn predicted_ratio(self, sides: [(&Target, &TestResult); 2]) -> Option<RatioEstimate> {
+        let is_inverse = match self {
+            Self::Throughput | Self::Iops | Self::Transactions => false,
+            Self::Latency => true,
+            Self::ProcessorShare
+            | Self::Gain
+            | Self::Power
+            | Self::BatteryLife
+            | Self::ReadLatency
+            | Self::WriteLatency
+            | Self::ProcessorUse => return None,
+        };
+        let rate = |result: &TestResult| {
+            let figure = self.value_in(result);
+            let value = Some(figure.value).filter(|value| figure.count > 0 && *value > 0.0)?;
+            Some(if is_inverse { 1.0 / value } else { value })
+        };
+        let [one, two] = sides.map(|(target, result)| {
+            let Target::Simulated(target) = target else { return None };
+            let drawn = result.drawn.as_ref()?;
+            Some(PredictedRate { target, test: &result.test, rate: rate(result)?, drawn })
+        });
+        let ratio = one?.ratio_to(&two?);
+        Some(if is_inverse { ratio.inverse() } else { ratio })
     }
 }
 

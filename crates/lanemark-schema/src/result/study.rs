@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FigureUncertainty, HopId, Provenance, RunResult, SCHEMA_VERSION, Sample, Statistic, Target,
-    TestResult, Warning,
+    FigureUncertainty, HopId, Provenance, RatioEstimate, RunResult, SCHEMA_VERSION, Sample,
+    Statistic, Target, TestResult, Warning,
 };
 use crate::workload::AverageMethod;
 
@@ -208,7 +208,7 @@ pub struct SystemComparison {
     /// The system in the denominator.
     pub base: String,
     /// Ratios by test: its name, the simulated ratio, and the published ratio if both figures are known.
-    pub ratios: Vec<(String, f64, Option<f64>)>,
+    pub ratios: Vec<(String, RatioEstimate, Option<f64>)>,
 }
 
 impl PublishedFigure {
@@ -480,18 +480,6 @@ impl StudyOutcome {
             }
         }
         seen
-    }
-}
-
-impl SystemComparison {
-    /// Returns the simulated ratios.
-    pub fn simulated(&self) -> Vec<f64> {
-        self.ratios.iter().map(|(_, simulated, _)| *simulated).collect()
-    }
-
-    /// Returns the published ratios.
-    pub fn published(&self) -> Vec<f64> {
-        self.ratios.iter().filter_map(|(_, _, published)| *published).collect()
     }
 }
 
