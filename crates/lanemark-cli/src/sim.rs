@@ -36,6 +36,13 @@ pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
     let target_size = args.scale.size.unwrap_or(system.capacity());
     let named = args.command.workload(args.workload.as_deref())?;
     let mut opened = opened::open(&library, &named, Some(target_size))?;
+    if (args.scale.size, args.scale.duration) == (None, None)
+        && let Some(test) = opened.settings.iter().flat_map(|jobs| &jobs.sized_by_target).next()
+    {
+        let message = format!("test `{test}`: the job states neither a size nor an end");
+        return Err(Failure::input(message)
+            .hint("set size= or runtime= in the job, or use --size or --duration"));
+    }
     let assumed = opened.simulate();
     formats::tell_notes(&opened);
     let workload = scaled_workload(opened.workload, &args.scale.scale())?;

@@ -306,3 +306,35 @@ fn a_simulated_job_without_direct_states_the_assumed_page_cache() {
     let (printed, saved) = run(&format!("{text}direct=1\n"));
     assert!(depth(&saved) == 32 && !printed.contains("page cache"), "{printed}");
 }
+
+/// fio 3.33 completes 725 requests a second on a drive, and 996 without the time of a request.
+#[test]
+fn a_think_time_of_fio_stops_the_modelled_job() {
+    let folder = folder();
+    for (depth, blocks, span) in [("32", "1", 900.0..1000.0), ("100", "100", 15_000.0..20_000.0)] {
+        let line = format!(
+            "fio --name=a --rw=randread --bs=4k --size=1g --direct=1 --ioengine=libaio \
+             --iodepth={depth} --thinktime=1000 --thinktime_blocks={blocks} --runtime=1 --time_based"
+        );
+        let line = if blocks == "1" { line } else { line.replace("=1000 ", "=5000 ") };
+        let jobs: Vec<&str> = line.split_whitespace().collect();
+        let sim =
+            ["sim", "samsung-970-evo-plus-1tb@workstation-x570:m2", "--no-interval", "--json"];
+        let printed = lanemark!(folder.path(), &[&sim[..], &["--"], &jobs].concat()).stdout();
+        let result: Value = serde_json::from_str(&printed).unwrap();
+        let rate = result["tests"][0]["iops"]["value"].as_f64().unwrap();
+        assert!(span.contains(&rate), "{rate}");
+    }
+}
+
+#[test]
+fn a_job_without_a_size_or_an_end_is_an_error_for_a_modelled_drive() {
+    let folder = folder();
+    fs::write(folder.path().join("j.fio"), "[a]\nrw=randwrite\nioengine=sync\nfsync=1\n").unwrap();
+    let sim = ["sim", "samsung-970-evo-plus-1tb@workstation-x570:m2", "j.fio", "--no-interval"];
+    let output = lanemark!(folder.path(), &sim).output();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("test `a`: the job states neither a size nor an end"), "{message}");
+    lanemark!(folder.path(), &[&sim[..], &["--duration", "20ms"]].concat()).stdout();
+}

@@ -253,6 +253,9 @@ fn tests(
             if waits_for_cache(job, &test) {
                 settings.wait_for_cache.push(test.name.clone());
             }
+            if pace::is_sized_by_target(job) {
+                settings.sized_by_target.push(test.name.clone());
+            }
             if tests.len() < TESTS_MAX {
                 tests.push(test);
             }

@@ -192,7 +192,8 @@ fn the_options_that_are_read_become_tests() {
     assert_eq!(paced.mix().flush_every, Some(8));
     assert_eq!(paced.start.delay, Duration::from_seconds(5));
     let thoughtful = test("thoughtful");
-    assert_eq!(thoughtful.think(), Duration::from_microseconds(25));
+    assert_eq!(thoughtful.think(), Duration::from_microseconds(100));
+    assert_eq!(thoughtful.requests().unwrap().burst, 4);
     assert!(!thoughtful.start.beside);
     assert_eq!(thoughtful.compressibility, Ratio::ONE);
     let steady = test("steady").rounds.unwrap();
@@ -412,4 +413,21 @@ fn the_page_cache_accepts_any_size_and_waits_for_libaio() {
     let depths = "[global]\nsize=64m\niodepth=32\nrw=randread\n\
                   [a]\nioengine=libaio\n[b]\nioengine=io_uring\n[c]\nioengine=libaio\nrw=randwrite\n";
     assert_eq!(read(depths).settings.wait_for_cache, ["a"]);
+}
+
+#[test]
+fn a_job_without_a_size_or_an_end_is_as_long_as_its_target() {
+    let jobs = "[a]\nrw=randwrite\n[b]\nrw=randwrite\nruntime=1\n[c]\nrw=write\nsize=50%\n";
+    assert_eq!(read(jobs).settings.sized_by_target, ["a"]);
+}
+
+/// fio stops the whole job: with a depth of 32 and `thinktime=1000`, fio 3.33 completes one request a millisecond.
+#[test]
+fn a_think_time_stops_the_job() {
+    let job = "[a]\nrw=randread\nsize=1g\niodepth=32\nioengine=libaio\nthinktime=5000\n";
+    for (blocks, burst) in [("", 1), ("thinktime_blocks=100\n", 100)] {
+        let test = read(&format!("{job}{blocks}")).workload.tests.remove(0);
+        let requests = test.requests().unwrap();
+        assert_eq!((requests.think, requests.burst), (Duration::from_microseconds(5_000), burst));
+    }
 }

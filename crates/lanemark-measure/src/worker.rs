@@ -33,7 +33,7 @@
 //! The thread waits for a request that the device never completes, even if the run is stopped: until the completion,
 //! the buffer of the request belongs to the kernel.
 //!
-//! Slots that rest during their think time are in a first-in-first-out queue, because all slots rest equally long.
+//! With a think time, a thread waits after each burst until all its requests are complete, and then for the think time.
 
 mod answers;
 
@@ -104,7 +104,8 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     /// Maximum number of requests that one call submits.
     batch: usize,
     quota: ByteQuota,
-    think_ns: u64,
+    /// The current burst, if the thread waits between bursts.
+    burst: Option<Burst>,
     begun_ns: u64,
     window: CountingWindow,
     /// Function that receives the counts of each round, and the number of the current round.
@@ -124,6 +125,38 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     cpu_opened_ns: u64,
     cpu_opened: CpuTime,
     kernel_opened: KernelThreads,
+}
+
+/// The requests between two waits of a thread.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    think_ns: u64,
+    length: u32,
+    /// Number of requests that have not been submitted.
+    left: u32,
+    /// Time from which requests may be submitted.
+    from_ns: u64,
+}
+
+impl Burst {
+    /// Returns the first burst of a thread; `None` if the thread does not wait.
+    fn new(test: &Test) -> Option<Self> {
+        let requests = test.requests().filter(|requests| requests.think > Duration::ZERO)?;
+        let length = requests.burst;
+        Some(Self { think_ns: requests.think.nanoseconds(), length, left: length, from_ns: 0 })
+    }
+
+    /// Records a submitted request. Flushes do not count.
+    fn submit(&mut self, operation: Operation) {
+        if operation != Operation::Flush {
+            self.left -= 1;
+        }
+    }
+
+    /// Begins the next burst, after all requests of the last burst were complete at `now`.
+    fn begin_next(&mut self, now: u64) {
+        (self.left, self.from_ns) = (self.length, now + self.think_ns);
+    }
 }
 
 /// The outstanding request of a slot.
@@ -189,7 +222,7 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
                 outstanding: 0,
                 requests: 0,
             },
-            think_ns: test.think().nanoseconds(),
+            burst: Burst::new(test),
             begun_ns: 0,
             window: CountingWindow::default(),
             rounds: rounds.map(|send| (send, 0)),
@@ -381,7 +414,8 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
             if !self.quota_left() {
                 break;
             }
-            let Some(due_ns) = self.source.due_ns(self.begun_ns, rested_ns) else {
+            let Some(free_ns) = self.free_ns(rested_ns) else { break };
+            let Some(due_ns) = self.source.due_ns(self.begun_ns, free_ns) else {
                 if self.engine.outstanding() == 0 {
                     self.close(now);
                 }
@@ -396,6 +430,9 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
             }
             self.resting.pop_front();
             let Some(access) = self.source.take() else { break };
+            if let Some(burst) = &mut self.burst {
+                burst.submit(access.operation);
+            }
             // A test must not write outside its range.
             assert!(access.offset + access.length <= self.shared.test.end());
             if access.operation == Operation::Write {
@@ -416,6 +453,15 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
         }
         self.stamp_prepared();
         Ok(())
+    }
+
+    /// Returns the time from which a slot may be used; `None` until the requests of the burst are complete.
+    fn free_ns(&self, rested_ns: u64) -> Option<u64> {
+        match &self.burst {
+            None => Some(rested_ns),
+            Some(burst) if burst.left > 0 => Some(rested_ns.max(burst.from_ns)),
+            Some(_) => None,
+        }
     }
 
     /// Returns whether a due request may still be submitted. After the end of the duration, only an open loop submits
@@ -478,7 +524,8 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
     fn timeout(&mut self, now: u64) -> Option<u64> {
         let due_ns = match self.resting.front() {
             Some(&(rested_ns, _)) if !self.window.is_over() && self.quota_left() => {
-                self.source.due_ns(self.begun_ns, rested_ns)
+                let free_ns = self.free_ns(rested_ns);
+                free_ns.and_then(|free_ns| self.source.due_ns(self.begun_ns, free_ns))
             }
             _ => None,
         };

@@ -336,6 +336,21 @@ fn think_time_goes_by_between_requests() {
     assert_eq!((tally.outstanding_ns, done.elapsed_ns), (400 * 100 * US, 400 * MS));
 }
 
+/// A burst of 20 requests takes 2 ms on a device that serves one request at a time, and the thread waits for 8 ms.
+#[test]
+fn a_thread_waits_for_its_burst_before_it_thinks() {
+    let test = test().with(|requests| {
+        requests.queue_depth = 8;
+        requests.think = Duration::from_nanoseconds(8 * MS);
+        requests.burst = 20;
+    });
+    let done = run(&test, Script::steady(100 * US));
+    let tally = &done.ended.tally;
+    assert_eq!((tally.requests(), latencies(tally).2), (40 * 20, 8 * 100 * US));
+    assert_eq!(done.elapsed_ns, 400 * MS);
+    assert_little(tally);
+}
+
 #[test]
 fn rounds_lack_gaps_and_the_last_one_leaves_outstanding_requests() {
     let length = Duration::from_nanoseconds(100 * MS);

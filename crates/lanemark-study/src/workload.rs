@@ -239,6 +239,10 @@ fn requests(layers: &TestTables<'_, '_>) -> Result<(Bytes, LoadKind), StudyError
         queue_depth: layers.table_with("queue_depth").bounded("queue_depth", QUEUE_DEPTH)?,
         alignment: layers.quantity("alignment")?.unwrap_or(least),
         think: layers.quantity("think")?.unwrap_or(Duration::ZERO),
+        burst: layers
+            .table_with("burst")
+            .optional_integer("burst", 1, u32::MAX.into())?
+            .map_or(1, |burst| burst as u32),
         load: load::load(layers, mix.block_mean(block))?,
         mix,
     };

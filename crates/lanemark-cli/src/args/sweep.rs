@@ -14,7 +14,7 @@ use super::{MemoryArgs, SeedArgs};
 Axes:
   NAME=VALUES; VALUES is a list of values and ranges: 4,8,16  1..256*2  10..50+10  4KiB..1MiB*4
   of the test    queue_depth threads block read pattern span offset alignment volume duration
-                 ramp think compressibility rate
+                 ramp think burst compressibility rate
   of the system  drive platform port
   model values   as in --set: drive.flash.channels, platform.link.dmi.pcie.lanes
 The last axis changes fastest. Curves are drawn over the first numeric axis, with one line for each

@@ -287,7 +287,7 @@ static OPTIONS: &[KnownOption] = &[
         Nearly("threads do not use the processor during the think time"),
     ),
     read("thinktime_blocks"),
-    known_option("thinktime_blocks_type", Nearly("the think time follows each request")),
+    known_option("thinktime_blocks_type", Nearly("submitted requests are counted")),
     known_option("thinktime_iotime", Refused("use thinktime_blocks")),
     known_option("flow", Nearly("concurrent tests do not limit each other's share")),
     known_option("flow_id", Nearly("concurrent tests do not limit each other's share")),

@@ -64,6 +64,13 @@ pub(crate) fn apply_limits(
     apply_log_interval(job, test, findings);
 }
 
+/// Returns whether a job ends only when it has transferred as much data as its target contains.
+pub(crate) fn is_sized_by_target(job: &Job) -> bool {
+    let ends =
+        ["size", "filesize", "io_size", "number_ios", "runtime", "fill_device", "steadystate"];
+    !ends.iter().any(|name| job.has(name))
+}
+
 /// Sets the rounds of `test`. fio stops when a figure is steady by one criterion, but Lanemark applies SNIA's rule,
 /// which has two criteria.
 fn apply_steady_state(job: &Job, test: &mut Test, findings: &mut JobProblems) {
@@ -209,9 +216,11 @@ fn apply_think_time(job: &Job, requests: &mut SyntheticRequests, findings: &mut 
         let error = job.error("thinktime", "no think time together with a rate");
         return findings.add_error(error.hint("remove one of them"));
     }
-    if blocks > 1 {
-        let reason = "each request is followed by an equal part of the think time";
+    if blocks > 1 && blocks < u64::from(requests.queue_depth) {
+        let reason =
+            "the job waits after this number of submitted requests; fio counts completed requests";
         job.note("thinktime_blocks", findings, SupportLevel::Nearly, reason);
     }
-    requests.think = think / blocks;
+    requests.think = think;
+    requests.burst = u32::try_from(blocks).unwrap_or(u32::MAX);
 }

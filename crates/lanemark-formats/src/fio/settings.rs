@@ -32,6 +32,9 @@ pub struct FioSettings {
     pub goes_on: Option<bool>,
     /// Names of the tests whose engine waits for each read that uses the page cache, regardless of the depth.
     pub wait_for_cache: Vec<String>,
+    /// Names of the tests that transfer as much data as the target contains, because the job states neither a size nor
+    /// an end.
+    pub sized_by_target: Vec<String>,
     /// The check of the read data that fio would perform, such as `crc32c`.
     pub verify: Option<String>,
 }

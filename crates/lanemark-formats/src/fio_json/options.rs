@@ -69,6 +69,9 @@ pub(super) fn options(test: &Test) -> Vec<(String, String)> {
     }
     if test.think() > Duration::ZERO {
         add("thinktime", format!("{:.0}", test.think().as_microseconds()));
+        if let Some(burst) = test.requests().map(|requests| requests.burst).filter(|n| *n > 1) {
+            add("thinktime_blocks", burst.to_string());
+        }
     }
     if let Some(duration) = test.duration {
         add("runtime", format!("{:.0}", duration.as_seconds().ceil()));

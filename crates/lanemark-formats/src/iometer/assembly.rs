@@ -209,7 +209,8 @@ impl SettingsReader<'_> {
                 "all targets of a worker are combined into one, which receives all requests",
             );
         }
-        let think_us = mean(|part| part.delay_ms as f64 * 1e3 / part.burst as f64);
+        let think_us = mean(|part| part.delay_ms as f64 * 1e3);
+        let burst = mean(|part| part.burst as f64).round() as u32;
         Ok(Test {
             name: specification.name.clone(),
             span: Bytes(span),
@@ -226,6 +227,7 @@ impl SettingsReader<'_> {
                 u32::try_from(u64::from(worker.depth) * targets).unwrap_or(u32::MAX);
             requests.alignment = Bytes(alignment);
             requests.think = Duration::from_microseconds((think_us as u64).min(86_400_000_000));
+            requests.burst = if think_us >= 1.0 { burst.max(1) } else { 1 };
             requests.mix = RequestMix {
                 sizes: if sizes.len() > 1 { sizes } else { Vec::new() },
                 ..RequestMix::default()

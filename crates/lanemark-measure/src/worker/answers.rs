@@ -17,18 +17,19 @@ impl<E: Engine, C: ThreadClock> Worker<'_, E, C> {
                 EngineAnswer::Failed(errno) => self.fail(slot, errno, now),
             }
         }
+        if let Some(burst) = &mut self.burst
+            && burst.left == 0
+            && self.engine.outstanding() == 0
+        {
+            burst.begin_next(now);
+        }
         self.progress.bytes.store(self.quota.counted, Ordering::Relaxed);
         self.progress.requests.store(self.quota.requests, Ordering::Relaxed);
     }
 
-    /// Returns the time until which a slot rests: `now` plus the think time in a closed loop, and `now` in an open
-    /// loop.
+    /// Returns the time since which a slot is free, for an open loop.
     pub(super) fn rests_until(&self, now: u64) -> u64 {
-        match (self.open, self.think_ns) {
-            (false, 0) => 0,
-            (false, think_ns) => now + think_ns,
-            (true, _) => now,
-        }
+        if self.open { now } else { 0 }
     }
 
     pub(super) fn count(&mut self, slot: u32, now: u64) {

@@ -224,7 +224,7 @@ impl TestBuilder {
         self.set("ramp", ramp, |builder, ramp| builder.test.ramp = ramp)
     }
 
-    /// Sets the time for which a thread waits between a completion and its next request.
+    /// Sets the time for which a thread waits after each burst, once all its requests are complete.
     pub fn think(self, think: impl IntoQuantity<Duration>) -> Self {
         self.set("think", think, |builder, think| builder.requests.think = think)
     }

@@ -192,8 +192,19 @@ impl SyntheticRequests {
                 value: self.think.to_string(),
                 bound: "not together with `rate`".to_owned(),
             }),
-            Load::Closed | Load::Open { .. } => Ok(()),
+            Load::Closed | Load::Open { .. } => self.check_burst(),
         }
+    }
+
+    fn check_burst(&self) -> Result<(), TestError> {
+        let bound = match self.burst {
+            1 => return Ok(()),
+            0 => "at least 1",
+            _ if self.think == Duration::ZERO => "not without `think`",
+            _ => return Ok(()),
+        };
+        let value = self.burst.to_string();
+        Err(TestError { field: "burst", value, bound: bound.to_owned() })
     }
 }
 

@@ -27,8 +27,10 @@ pub struct SyntheticRequests {
     pub queue_depth: u32,
     /// Within the span, every offset is a multiple of this size.
     pub alignment: Bytes,
-    /// Time for which a thread waits between a completion and its next request.
+    /// Time for which a thread waits after each burst, once all its requests are complete.
     pub think: Duration,
+    /// Number of requests, not counting flushes, that a thread submits between two waits.
+    pub burst: u32,
     /// Requests in addition to reads and writes of one size.
     pub mix: RequestMix,
     /// Arrival of the requests.
@@ -44,6 +46,7 @@ impl SyntheticRequests {
             queue_depth: 1,
             alignment,
             think: Duration::ZERO,
+            burst: 1,
             mix: RequestMix::PLAIN,
             load: Load::Closed,
         }

@@ -37,6 +37,8 @@ pub(super) struct SavedTest {
     interval: Option<SeriesInterval>,
     ramp_ns: Duration,
     think_ns: Duration,
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    burst: u32,
     compressibility: Ratio,
     #[serde(default, skip_serializing_if = "RequestMix::is_plain")]
     mix: RequestMix,
@@ -44,6 +46,15 @@ pub(super) struct SavedTest {
     load: SavedLoad,
     #[serde(default, skip_serializing_if = "TestStart::is_plain")]
     start: TestStart,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_one(burst: &u32) -> bool {
+    *burst == 1
 }
 
 /// The order of the requests' offsets, or the mark of a trace.
@@ -162,6 +173,7 @@ impl TryFrom<SavedTest> for Test {
                 queue_depth: depth()?,
                 alignment,
                 think: saved.think_ns,
+                burst: saved.burst,
                 mix: saved.mix,
                 load: match load {
                     SavedLoad::Open { rate_per_second, process } => {
@@ -199,6 +211,7 @@ impl From<Test> for SavedTest {
         let queue_depth = test.queue_depth();
         let alignment_bytes = test.alignment();
         let think_ns = test.think();
+        let burst = test.requests().map_or(1, |requests| requests.burst);
         let (pattern, mix, load) = match test.asks {
             LoadKind::Requests(SyntheticRequests { pattern, mix, load, .. }) => {
                 (pattern.into(), mix, load.into())
@@ -231,6 +244,7 @@ impl From<Test> for SavedTest {
             interval: test.interval,
             ramp_ns: test.ramp,
             think_ns,
+            burst,
             compressibility: test.compressibility,
             mix,
             load,

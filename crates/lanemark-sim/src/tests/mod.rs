@@ -2,6 +2,7 @@
 
 pub(crate) mod adapter;
 pub(crate) mod adapter_cache;
+pub(crate) mod bursts;
 pub(crate) mod cloud;
 pub(crate) mod concurrent;
 pub(crate) mod data_work;

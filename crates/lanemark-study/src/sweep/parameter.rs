@@ -6,7 +6,7 @@ use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, SyntheticRequests
 /// A function that sets a test's value from a string.
 type ParameterSetter = fn(&mut Test, &str) -> Result<(), String>;
 
-pub(super) const OF_TEST: [(&str, ParameterSetter); 14] = [
+pub(super) const OF_TEST: [(&str, ParameterSetter); 15] = [
     ("queue_depth", |test, text| set(&mut requests(test)?.queue_depth, text)),
     ("threads", |test, text| set(&mut test.threads, text)),
     ("block", set_block),
@@ -19,6 +19,7 @@ pub(super) const OF_TEST: [(&str, ParameterSetter); 14] = [
     ("duration", set_duration),
     ("ramp", |test, text| set(&mut test.ramp, text)),
     ("think", |test, text| set(&mut requests(test)?.think, text)),
+    ("burst", |test, text| set(&mut requests(test)?.burst, text)),
     ("compressibility", |test, text| set::<Ratio>(&mut test.compressibility, text)),
     ("rate", set_rate),
 ];

@@ -1,6 +1,7 @@
 //! A lane: the threads of one test on a system that other tests may share. The lane submits and counts the requests of
 //! these threads.
 
+mod burst;
 mod tag;
 
 use super::super::energy::{EnergyMetering, energy};
@@ -15,6 +16,7 @@ use crate::simulator::{Completion, SimError, Simulator};
 use crate::spec::submission::Submission;
 use crate::spec::{CheckedSystem, SystemSpec};
 use crate::storage::Storage;
+use burst::Bursts;
 use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::result::steady::{SteadyState, WINDOW};
 use lanemark_schema::result::{
@@ -44,7 +46,8 @@ pub(super) struct TestLane {
     targets: std::ops::Range<u16>,
     threads_per_target: u32,
     queue_depth: u32,
-    think: Duration,
+    /// The bursts of the threads, if they wait between bursts.
+    bursts: Option<Bursts>,
     /// The times of requests in an open loop. A tag contains the number of a slot in an open loop, and the number of a
     /// thread otherwise.
     open: Option<OpenLoopArrivals>,
@@ -103,7 +106,7 @@ impl TestLane {
             targets,
             threads_per_target: test.threads,
             queue_depth: requests.queue_depth,
-            think: requests.think,
+            bursts: Bursts::new(requests, threads),
             open: OpenLoopArrivals::for_test(test, threads, key, place.from),
             copied: requests.mix.copy_to.map(|to| (test.offset, to)),
             counting_from,
@@ -142,7 +145,10 @@ impl TestLane {
                     Some(_) => {
                         self.submit_when_due(storage, begin, thread * self.queue_depth + slot)?;
                     }
-                    None => self.submit(storage, begin, thread, thread)?,
+                    None if self.bursts.as_ref().is_none_or(|all| all.is_in_burst(thread)) => {
+                        self.submit(storage, begin, thread, thread)?;
+                    }
+                    None => {}
                 }
             }
         }
@@ -166,8 +172,27 @@ impl TestLane {
         }
         match self.open {
             Some(_) => self.submit_when_due(storage, completion.completed, tag),
-            None => self.submit(storage, completion.completed + self.think, tag, tag),
+            None if self.bursts.is_some() => self.submit_burst(storage, completion.completed, tag),
+            None => self.submit(storage, completion.completed, tag, tag),
         }
+    }
+
+    /// Submits the requests of a thread that follow a completion: the next request of its burst, or the next burst.
+    fn submit_burst(
+        &mut self,
+        storage: &mut Storage,
+        completed: Instant,
+        thread: u32,
+    ) -> Result<(), SimError> {
+        let Some(bursts) = &mut self.bursts else { return Ok(()) };
+        let Some(at) = bursts.next_at(completed, thread) else { return Ok(()) };
+        let count = if at == completed { 1 } else { self.queue_depth };
+        for _ in 0..count {
+            if self.bursts.as_ref().is_some_and(|all| all.is_in_burst(thread)) {
+                self.submit(storage, at, thread, thread)?;
+            }
+        }
+        Ok(())
     }
 
     /// Submits the next request of the open loop in a slot that is free from `free` onward.
@@ -199,6 +224,9 @@ impl TestLane {
             return Ok(());
         }
         let access = self.threads[thread as usize].next_access();
+        if let Some(bursts) = &mut self.bursts {
+            bursts.submit(thread, access.operation);
+        }
         if at >= self.counting_from {
             self.volume_left = self.volume_left.saturating_sub(access.length.get());
         }
@@ -294,7 +322,8 @@ impl TestLane {
         if let RequestStatus::Failed(kind) = completion.status {
             self.errors.record(kind);
         }
-        let thread = LaneTag::decode(completion.tag).slot / self.queue_depth;
+        let slot = LaneTag::decode(completion.tag).slot;
+        let thread = if self.open.is_some() { slot / self.queue_depth } else { slot };
         let written_since = self.unflushed.beginning_of(completion, thread);
         if completion.completed < self.counting_from {
             return;
