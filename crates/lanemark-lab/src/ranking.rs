@@ -9,7 +9,7 @@
 
 use lanemark_schema::result::{
     ChangeKind, DrawnRates, PredictionInterval, Provenance, RatioEstimate, RatioVerdict,
-    RequestGroup, SIDES_80, TestResult, changes, omitted_factor,
+    RequestGroup, SIDES_80, TestResult, changed_share, changes, omitted_factor,
 };
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::workload::{Test, Workload};
@@ -171,7 +171,11 @@ fn difference(one: &Candidate, two: &Candidate) -> (Vec<ChangeKind>, RequestGrou
 /// Returns the logarithm of the factor for omitted effects in the ratio of two systems.
 fn omitted(one: &Candidate, two: &Candidate) -> f64 {
     let (kinds, group) = difference(one, two);
-    omitted_factor(&kinds, group).ln()
+    let pairs = one.results.iter().zip(&two.results);
+    let shares = pairs.map(|(one, two)| {
+        changed_share([one, two].map(|result| result.samples.first()?.path.as_ref()))
+    });
+    omitted_factor(&kinds, group, shares.fold(0.0, f64::max)).ln()
 }
 
 /// Returns `two / one`.

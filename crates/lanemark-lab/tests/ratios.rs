@@ -29,7 +29,7 @@ fn rates(library: &Library, name: &str, seed: u64) -> DrawnRates {
 #[test]
 fn intervals_of_ratios_cover_eight_of_ten_truths_of_the_model() {
     let library = Library::built_in();
-    let omitted = omitted_factor(&[ChangeKind::Drive], RequestGroup::Plain);
+    let omitted = omitted_factor(&[ChangeKind::Drive], RequestGroup::Plain, 1.0);
     let mut rng = Rng::new(StreamKey::from_seed(53));
     let mut covered = 0;
     let mut all = 0;

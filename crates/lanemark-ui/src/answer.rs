@@ -239,8 +239,8 @@ fn estimate(fast: &TestFigures, slow: &TestFigures) -> RatioEstimate {
 }
 
 fn predicted(figures: &TestFigures) -> Option<PredictedRate<'_>> {
-    let PagePrediction { target, test, drawn } = figures.prediction.as_ref()?;
-    Some(PredictedRate { target, test, rate: rate(figures), drawn })
+    let PagePrediction { target, test, drawn, path } = figures.prediction.as_ref()?;
+    Some(PredictedRate { target, test, rate: rate(figures), drawn, path: path.as_ref() })
 }
 
 /// Returns whether no difference is shown. Without an interval, only rates within 3% are level.

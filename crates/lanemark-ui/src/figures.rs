@@ -3,8 +3,8 @@
 use lanemark_lab::LabError;
 use lanemark_report::{palette, path_sentence, phases_sentence, wrong_outcome};
 use lanemark_schema::result::{
-    AssumedLimit, DrawnRates, FILLING_MAX, HopId, PERCENTILES, PathSection, PredictionInterval,
-    Sample, SimulatedTarget, TestResult, Warning,
+    AssumedLimit, DrawnRates, FILLING_MAX, HopId, PERCENTILES, PathSection, PathUse,
+    PredictionInterval, Sample, SimulatedTarget, TestResult, Warning,
 };
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::{System, path};
@@ -69,6 +69,7 @@ pub struct PagePrediction {
     pub target: SimulatedTarget,
     pub test: Test,
     pub drawn: DrawnRates,
+    pub path: Option<PathUse>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -137,7 +137,8 @@ impl Simulation {
         if let Some(TestResult { test, interval, drawn, .. }) = with_interval {
             let target = self.assembled.system.target.clone();
             figures.interval = interval;
-            figures.prediction = drawn.map(|drawn| PagePrediction { target, test, drawn });
+            let path = self.samples.first().and_then(|sample| sample.path.clone());
+            figures.prediction = drawn.map(|drawn| PagePrediction { target, test, drawn, path });
         }
         let figures = Box::new(figures);
         Ok(Some(StepReport::Figures { index: 0, figures }))

@@ -3,9 +3,11 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::interval::{DrawnSystem, DrawnTest, host_share};
+use lanemark_lab::interval::{DrawnSystem, DrawnTest};
 use lanemark_lab::{Lab, Pool, assemble};
-use lanemark_schema::result::{DirectionResult, ParameterOverride, PredictionInterval, Sample};
+use lanemark_schema::result::{
+    DirectionResult, ParameterOverride, PathUse, PredictionInterval, Sample,
+};
 use lanemark_schema::result::{DrawnRates, RequestGroup};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Duration;
@@ -47,8 +49,8 @@ pub struct PredictedMeasurement {
     pub class: String,
     /// The simulated test.
     pub test: Test,
-    /// The share of a request's time for which the host works on it.
-    pub host_share: f64,
+    /// The use of the path.
+    pub path: Option<PathUse>,
     /// Grade of the row: A, B or C.
     pub grade: String,
     /// Whether the row comes from resctl-bench. The causes of these rows' errors are not known
@@ -134,7 +136,7 @@ pub fn compare(
     let mut comparison = PredictedMeasurement {
         row: 0,
         class: case.class().to_owned(),
-        host_share: sample.path.as_ref().map_or(0.0, host_share),
+        path: sample.path.clone(),
         test,
         grade: row.text("grade").to_owned(),
         is_of_resctl_bench: row.text("tool").contains("resctl-bench"),

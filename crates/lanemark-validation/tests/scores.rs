@@ -21,7 +21,7 @@ fn ten() -> Vec<PredictedMeasurement> {
         has_verified_ratings: index % 2 == 0,
         row: index,
         test: Test::of_blocks(Bytes::kibi(4)),
-        host_share: 0.0,
+        path: None,
         rates: None,
         class: if index < 6 { "mix" } else { "saturated" }.to_owned(),
         grade: if index % 2 == 0 { "A" } else { "C" }.to_owned(),

@@ -1,9 +1,9 @@
 //! The figures of each test of a what-if, and whether a measurement contradicts the model of the current system.
 
 use lanemark_schema::result::{
-    ChangeKind, Contradiction, ContradictionCause, PathSection, PredictionInterval, RatioEstimate,
-    RequestGroup, RunResult, SIDES_80, Target, TestResult, WhatIfFigures, WhatIfTest, changes,
-    omitted_factor,
+    ChangeKind, Contradiction, ContradictionCause, PathSection, PathUse, PredictionInterval,
+    RatioEstimate, RequestGroup, RunResult, SIDES_80, Target, TestResult, WhatIfFigures,
+    WhatIfTest, changed_share, changes, omitted_factor,
 };
 use lanemark_study::System;
 use lanemark_study::path::is_random;
@@ -102,7 +102,7 @@ impl<'e> Evidence<'e> {
     /// Returns the factor for the effects that the model omits in the ratio of both systems.
     fn omitted(&self, place: usize) -> f64 {
         let group = RequestGroup::of(self.pair(place).map(|result| &result.test));
-        omitted_factor(&self.changes(place), group)
+        omitted_factor(&self.changes(place), group, changed_share(self.pair(place).map(path)))
     }
 
     /// Returns the interval of the expected throughput on the other system.
@@ -215,10 +215,13 @@ fn measured_deviation<'t>(
     log.is_finite().then_some(MeasuredDeviation { test: &test_result.test, limit, log })
 }
 
+fn path(result: &TestResult) -> Option<&PathUse> {
+    result.samples.first().and_then(|sample| sample.path.as_ref())
+}
+
 /// Returns the share of a request's time for which the host works on it.
 fn host_share_of(result: &TestResult) -> f64 {
-    let path = result.samples.first().and_then(|sample| sample.path.as_ref());
-    path.map_or(0.0, host_share)
+    path(result).map_or(0.0, host_share)
 }
 
 /// Returns an interval to which an independent error up to `factor` is added.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::change::{RequestGroup, changes, omitted_factor};
-use super::{FigureMetric, RatioEstimate, SimulatedTarget, Target, TestResult};
+use super::change::{RequestGroup, changed_share, changes, omitted_factor};
+use super::{FigureMetric, PathUse, RatioEstimate, SimulatedTarget, Target, TestResult};
 use crate::workload::Test;
 
 /// The share of intervals that contain the true value.
@@ -98,6 +98,8 @@ pub struct PredictedRate<'r> {
     pub rate: f64,
     /// The rates in all draws.
     pub drawn: &'r DrawnRates,
+    /// The use of the path, if it is known.
+    pub path: Option<&'r PathUse>,
 }
 
 impl PredictedRate<'_> {
@@ -107,7 +109,8 @@ impl PredictedRate<'_> {
     pub fn ratio_to(&self, other: &Self) -> RatioEstimate {
         let tests = [self.test, other.test];
         let changes = changes([self.target, other.target], tests);
-        let omitted = omitted_factor(&changes, RequestGroup::of(tests));
+        let share = changed_share([self.path, other.path]);
+        let omitted = omitted_factor(&changes, RequestGroup::of(tests), share);
         self.drawn.ratio_to(other.drawn, other.rate / self.rate, omitted)
     }
 }
@@ -149,7 +152,8 @@ impl FigureMetric {
         let [one, two] = sides.map(|(target, result)| {
             let Target::Simulated(target) = target else { return None };
             let drawn = result.drawn.as_ref()?;
-            Some(PredictedRate { target, test: &result.test, rate: rate(result)?, drawn })
+            let path = result.samples.first().and_then(|sample| sample.path.as_ref());
+            Some(PredictedRate { target, test: &result.test, rate: rate(result)?, drawn, path })
         });
         let ratio = one?.ratio_to(&two?);
         Some(if is_inverse { ratio.inverse() } else { ratio })

@@ -53,7 +53,7 @@ mod warning;
 mod whatif;
 
 pub use assumed::AssumedLimit;
-pub use change::{ChangeKind, LEAST, RequestGroup, changes, omitted_factor};
+pub use change::{ChangeKind, LEAST, RequestGroup, changed_share, changes, omitted_factor};
 pub use compared::{ComparedFigure, ComparedRun, ComparedRuns};
 pub use comparison::{
     FigureUncertainty, RatioEstimate, RatioVerdict, SAME_WITHIN, UncertainFigure,

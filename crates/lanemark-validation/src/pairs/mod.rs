@@ -14,9 +14,8 @@ mod score;
 
 use std::collections::BTreeMap;
 
-use lanemark_lab::interval::{DRAWS, carried_share};
-use lanemark_schema::result::{ChangeKind, RequestGroup};
-use lanemark_schema::result::{RatioEstimate, SIDES_80};
+use lanemark_lab::interval::{DRAWS, carried_share, host_share};
+use lanemark_schema::result::{ChangeKind, RatioEstimate, RequestGroup, SIDES_80, changed_share};
 use lanemark_schema::rng::Rng;
 
 use crate::corpus::{Corpus, CorpusRow, CorpusSet};
@@ -99,7 +98,13 @@ impl MeasuredPair<'_> {
 
     /// Returns the predicted ratio with its interval, as `compare` reports it.
     pub fn estimate(&self) -> RatioEstimate {
-        self.estimate_with(self.omitted)
+        self.estimate_with(self.left_out())
+    }
+
+    /// Returns the factor for omitted effects, of which another port has only the part of its changed links.
+    fn left_out(&self) -> f64 {
+        let paths = [self.one, self.two].map(|side| side.prediction.path.as_ref());
+        self.kind.of_changed_part(self.omitted, changed_share(paths))
     }
 
     /// Returns the predicted ratio with its interval for a factor for omitted effects.
@@ -120,11 +125,11 @@ impl MeasuredPair<'_> {
         let mut counts = (0, 0);
         for pair in 0..DRAWS / 2 {
             let estimate =
-                one.without_pair(pair).ratio_to(&two.without_pair(pair), 1.0, self.omitted);
+                one.without_pair(pair).ratio_to(&two.without_pair(pair), 1.0, self.left_out());
             let Some((low, high)) = estimate.interval_80() else { continue };
             for draw in [2 * pair, 2 * pair + 1] {
                 let Some((from, to)) = one.log(draw).zip(two.log(draw)) else { continue };
-                let truth = to - from + self.omitted.ln() / SIDES_80 * rng.normal();
+                let truth = to - from + self.left_out().ln() / SIDES_80 * rng.normal();
                 counts.0 += usize::from(low.ln() <= truth && truth <= high.ln());
                 counts.1 += 1;
             }
@@ -141,7 +146,8 @@ impl MeasuredPair<'_> {
     /// Returns the logarithm of the second figure as predicted from the measurement of the first figure, and the ends
     /// of its interval.
     fn carried(&self) -> Option<(f64, (f64, f64))> {
-        let share = carried_share(&[self.kind], self.one.prediction.host_share);
+        let host = self.one.prediction.path.as_ref().map_or(0.0, host_share);
+        let share = carried_share(&[self.kind], host);
         let deviation = self.one.measured() - self.one.predicted();
         let log = self.two.predicted() + share * deviation;
         let (low, high) = if share == 1.0 {
