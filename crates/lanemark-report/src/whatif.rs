@@ -14,7 +14,7 @@ use crate::run_table::{wide_of, widest_of};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 use crate::test_detail::path_limit;
-use crate::verdict::{NOT_SHOWN, SAME, interval_of_change, size_of_change};
+use crate::verdict::{NOT_SHOWN, SAME, interval_of_change, is_shown, size_of_change};
 
 /// Writes the answer as a sentence, then both systems by test, and the bottleneck of each system.
 pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
@@ -55,8 +55,12 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         table.push(cells(test, measured));
     }
     sheet.table(&table);
-    sheet.blank();
-    for test in &whatif.tests {
+    let described: Vec<&WhatIfTest> =
+        whatif.tests.iter().filter(|test| is_described(whatif, test)).collect();
+    if !described.is_empty() {
+        sheet.blank();
+    }
+    for test in described {
         sheet.item("- ", &description(test), CellEmphasis::Plain);
     }
     let intervals = whatif.tests.iter().filter_map(|test| test.interval.as_ref());
@@ -67,11 +71,17 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Writes the evidence of a what-if: how a measured figure was transferred to the other system, which value widens the
-/// intervals most, and which tests were shortened. Empty if there is nothing to state.
+/// Returns whether the text describes a test: the only test, or a test that changes.
+fn is_described(whatif: &WhatIf, test: &WhatIfTest) -> bool {
+    whatif.tests.len() == 1 || is_shown(test.change)
+}
+
+/// Writes the evidence of a what-if: the tests that do not change, how a measured figure was transferred to the other
+/// system, which value widens the intervals most, and which tests were shortened. Empty if there is nothing to state.
 pub fn whatif_evidence(whatif: &WhatIf, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
-    let mut texts = Vec::new();
+    let others = whatif.tests.iter().filter(|test| !is_described(whatif, test));
+    let mut texts: Vec<String> = others.map(description).collect();
     if let Some(name) = &whatif.measured {
         let scaled = |test: &&WhatIfTest| test.carried.is_some();
         texts.push(match whatif.tests.iter().filter(scaled).count() {
