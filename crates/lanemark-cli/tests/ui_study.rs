@@ -212,6 +212,8 @@ fn every_view_states_the_same_ratio_of_two_systems() {
         let is_shown = ratio["verdict"] == json!("higher");
         assert_eq!(answer["ratios"][1]["is_shown"], json!(is_shown), "{answer}");
         let sentence = answer["sentence"].as_str().unwrap();
+        let beside_bar = answer["ratios"][1]["interval"].as_str().unwrap();
+        assert!(sentence.contains(&format!("({beside_bar})")), "{answer}");
         for (end, printed) in interval_in(sentence).into_iter().enumerate() {
             let exact = ratio["ratio_interval_80"][end].as_f64().unwrap();
             assert!((printed / exact - 1.0).abs() < 0.03, "{sentence} {ratio}");

@@ -107,6 +107,7 @@ impl StudyError {
     pub(crate) fn with_roomier(mut self, advice: &Option<String>) -> Self {
         if let Some(advice) = advice {
             self.hint = Some(match self.hint.take() {
+                Some(hint) if hint.ends_with('?') => format!("{hint} Or, {advice}"),
                 Some(hint) => format!("{hint}; {advice}"),
                 None => advice.clone(),
             });

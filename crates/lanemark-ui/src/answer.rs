@@ -52,6 +52,8 @@ pub struct RatioText {
     /// Whether a difference is shown; otherwise the text says so.
     pub is_shown: bool,
     pub text: String,
+    /// The 80% interval, such as `1.6 to 3`, if it is known.
+    pub interval: Option<String>,
 }
 
 /// Returns the answer, or `None` if no system has figures.
@@ -87,7 +89,9 @@ fn ratios(request: &AnswerRequest) -> Vec<Option<RatioText>> {
         let estimate = estimate(&named.figures, first);
         let is_shown = !is_level(estimate);
         let text = if is_shown { times(estimate.ratio()) } else { NO_DIFFERENCE.to_owned() };
-        Some(RatioText { is_shown, text })
+        let interval = estimate.interval_80();
+        let interval = interval.map(|(low, high)| format!("{} to {}", times(low), times(high)));
+        Some(RatioText { is_shown, text, interval })
     };
     request.systems.iter().enumerate().map(ratio).collect()
 }

@@ -107,6 +107,10 @@ impl PredictedRate<'_> {
     /// that the model omits widen it by the learned factor for the kind of change.
     #[must_use]
     pub fn ratio_to(&self, other: &Self) -> RatioEstimate {
+        let is_same_system = self.target == other.target && self.test == other.test;
+        if is_same_system && self.rate == other.rate && self.drawn == other.drawn {
+            return RatioEstimate::Identical;
+        }
         let tests = [self.test, other.test];
         let changes = changes([self.target, other.target], tests);
         let share = changed_share([self.path, other.path]);

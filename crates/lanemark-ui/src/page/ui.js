@@ -195,7 +195,9 @@ function result(view, figures, key, most, colour) {
 /** Returns the ratio of a system's rate to the first system's, or that no difference is shown. */
 function ratio(view) {
   if (!view.ratio) return [];
-  return view.ratio.is_shown ? [make("b", {}, `${view.ratio.text} ×`), make("span", {}, "the first")] : [make("span", {}, view.ratio.text)];
+  const { is_shown, text, interval } = view.ratio;
+  const size = is_shown ? [make("b", {}, `${text} ×`), make("span", {}, "the first")] : [make("span", {}, text)];
+  return interval ? [...size, make("span", {}, `80% in ${interval}`)] : size;
 }
 
 /** Returns the last stage that a system has reached; a system whose figures are final has reached all. */
