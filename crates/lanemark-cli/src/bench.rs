@@ -9,6 +9,7 @@ use lanemark_measure::{Bench, Event, MeasureSettings, PurgeMethod, SampleInProgr
 use lanemark_schema::result::RunResult;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Workload;
+use lanemark_trial::served_target::ServedMeasurement;
 
 use crate::args::{BenchArgs, refuse_with_trace, trace_file};
 use crate::bench_trace::RecordedTrace;
@@ -16,7 +17,6 @@ use crate::delivery::ResultDelivery;
 use crate::failure::{CommandOutcome, Failure};
 use crate::formats::RequestedSections;
 use crate::progress::Progress;
-use crate::served_target::ServedMeasurement;
 use crate::{formats, host, library, messages, provenance, stop};
 
 /// The default workload.
@@ -65,7 +65,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
     let out = args.run.save.destination();
     let over_time = Some(&args.over_time);
     let delivery = ResultDelivery::open(out, &what, &provenance.started_at, over_time, printer)?;
-    let mut served = ServedMeasurement::find(path, args.served.as_deref())?;
+    let mut served = messages::with_remarks(|remarks| {
+        ServedMeasurement::find(path, args.served.as_deref(), remarks)
+    })?;
 
     let bench = Bench {
         path,

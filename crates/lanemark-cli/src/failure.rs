@@ -6,8 +6,11 @@ use lanemark_formats::{FormatError, FormatErrors};
 use lanemark_inspect::InspectError;
 use lanemark_lab::{ErrorCause, LabError};
 use lanemark_measure::MeasureError;
+use lanemark_oltp::OltpError;
 use lanemark_predict::PredictError;
+use lanemark_serve::data::DataError;
 use lanemark_study::StudyError;
+use lanemark_trial::error::{of_data, of_database};
 
 /// The outcome of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +74,18 @@ impl Failure {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         Self(error)
+    }
+}
+
+impl From<OltpError> for Failure {
+    fn from(error: OltpError) -> Self {
+        of_database(error).into()
+    }
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        of_data(error).into()
     }
 }
 

@@ -20,13 +20,10 @@ mod help;
 mod host;
 mod inspect;
 mod library;
-mod marked;
 mod messages;
 mod oltp;
-mod oltp_live;
 mod outlets;
 mod output;
-mod own_program;
 mod path;
 mod plan;
 mod progress;
@@ -36,19 +33,16 @@ mod report;
 mod samples;
 mod saving;
 mod serve;
-mod serve_control;
-mod serve_start;
-mod served_disk;
-mod served_target;
 mod sim;
 mod stop;
 mod study;
 mod sweep;
 mod trace_file;
 mod trial;
+mod trial_database;
+mod trial_table;
 mod ui;
 mod verify;
-mod warden;
 
 use std::ffi::OsString;
 
@@ -66,7 +60,7 @@ use messages::tell;
 /// only one command.
 pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words = provenance::words_are(words);
-    if warden::ran_as_one(words) {
+    if lanemark_trial::warden::ran_as_warden(words) {
         return 0;
     }
     let understood = help::command().try_get_matches_from(words);

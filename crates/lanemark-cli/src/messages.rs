@@ -27,6 +27,14 @@ pub(crate) fn tell_left_over(target: &Path) {
     }
 }
 
+/// Calls a function that adds remarks to a list, and prints them as notes.
+pub(crate) fn with_remarks<R>(act: impl FnOnce(&mut Vec<String>) -> R) -> R {
+    let mut remarks = Vec::new();
+    let outcome = act(&mut remarks);
+    remarks.iter().for_each(|remark| tell!("note: {remark}"));
+    outcome
+}
+
 /// Writes a message and a line feed, without the passwords of databases, and without control sequences for terminals.
 pub(crate) fn write(message: fmt::Arguments<'_>) {
     let text = message.to_string();

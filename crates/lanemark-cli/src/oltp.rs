@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use lanemark_lab::ErrorCause;
 use lanemark_lab::results;
 use lanemark_oltp::check::{ConditionResult, check};
 use lanemark_oltp::load::{LoadOptions, load};
@@ -16,6 +15,7 @@ use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError, outcome};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units;
+use lanemark_trial::served_target::ServedMeasurement;
 use serde_json::json;
 
 use crate::args::{OltpArgs, OltpCommand, OltpDatabaseArgs, OltpLoadArgs, OltpRunArgs};
@@ -23,8 +23,7 @@ use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::progress::Progress;
 use crate::saving::{Destination, ResultSaver};
-use crate::served_target::ServedMeasurement;
-use crate::{output, provenance, stop};
+use crate::{messages, output, provenance, stop};
 
 pub(crate) fn run(args: &OltpArgs) -> Result<CommandOutcome, Failure> {
     match &args.command {
@@ -82,19 +81,6 @@ fn with_database(
         server.remove()?;
     }
     outcome
-}
-
-impl From<OltpError> for Failure {
-    fn from(error: OltpError) -> Self {
-        let message = error.to_string();
-        let hint = error.hint();
-        let cause = match error {
-            error if error.is_refusal() => ErrorCause::Refused,
-            error if error.is_input() => ErrorCause::Input,
-            _ => ErrorCause::Run,
-        };
-        Self::new(cause, message, hint)
-    }
 }
 
 fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<CommandOutcome, Failure> {
@@ -171,7 +157,9 @@ fn run_users(
     // The command line may contain a password.
     hide_password(&mut provenance.command, database);
     let path = target.place.as_deref().unwrap_or_default();
-    let mut served = ServedMeasurement::find(Path::new(path), args.served.as_deref())?;
+    let mut served = messages::with_remarks(|remarks| {
+        ServedMeasurement::find(Path::new(path), args.served.as_deref(), remarks)
+    })?;
     let out = Destination::from_out(args.out.as_deref());
     let saving = ResultSaver::open(out, "oltp", &provenance.started_at)?;
     let mut progress = Progress::new();
@@ -202,7 +190,8 @@ fn run_users(
         provenance.finished_at = results::now();
         let parts = (provenance.clone(), target.clone(), workload.clone(), samples.clone());
         let mut so_far = outcome::result(parts.0, parts.1, parts.2, parts.3);
-        so_far.warnings.extend(page_cache_warning(page_cache));
+        let reason = page_cache.map(str::to_owned);
+        so_far.warnings.extend(reason.map(|reason| Warning::PageCache { reason }));
         if let Some(served) = &mut served {
             served.end(&so_far.tests);
             served.complete(&mut so_far);
@@ -228,11 +217,6 @@ fn run_users(
     }
     saving.report(saved)?;
     Ok(ending)
-}
-
-/// Returns the warning about a server that uses the page cache for `reason`.
-pub(crate) fn page_cache_warning(reason: Option<&str>) -> Option<Warning> {
-    reason.map(|reason| Warning::PageCache { reason: reason.to_owned() })
 }
 
 /// Describes the state of a run in one line.

@@ -1,36 +1,31 @@
 //! `lanemark serve`: serves a modelled system as a block device, until a signal or `lanemark serve stop` ends it.
 
 use std::io::IsTerminal;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lanemark_lab::scale::faults;
 use lanemark_lab::{ErrorCause, assemble, input, settings};
-use lanemark_schema::result::{
-    LiveDelivery, Provenance, RunResult, Sample, SimulatedTarget, Warning,
-};
-use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{Fault, Test, Workload};
-use lanemark_serve::data::{DataError, DataLocation, DataPlan, OpenedData, SECTOR};
+use lanemark_schema::result::{Provenance, RunResult};
+use lanemark_schema::workload::Fault;
+use lanemark_serve::data::{DataLocation, DataPlan, OpenedData};
 use lanemark_serve::metrics;
 use lanemark_serve::query_server::QueryServer;
-use lanemark_serve::reading::SystemReading;
-use lanemark_serve::registry::Registration;
 use lanemark_serve::session::{Session, SessionFigures, SessionPlan, cache_of};
 use lanemark_serve::socket::{Endpoint, Listener};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, System};
+use lanemark_trial::server::control::{ControlledServer, ask, check_servable};
+use lanemark_trial::server::{self, start};
 
-use crate::args::ServeArgs;
+use crate::args::{ServeArgs, ServeCommand};
 use crate::delivery::ResultDelivery;
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::progress::Progress;
 use crate::saving::Destination;
-use crate::serve_control::{ControlledServer, check_servable};
-use crate::{formats, library, output, provenance, serve_control, serve_start, stop};
+use crate::{formats, library, messages, output, provenance, stop};
 
 /// Interval at which the command checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -43,14 +38,14 @@ const WATCH: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
     if let Some(command) = &args.command {
-        return serve_control::control(command);
+        return control(command);
     }
     let signal = stop::on_signal();
     let library = library::open(&args.library)?;
     let system = assemble(&library, args.system(), &settings(&args.set)?)?;
     let (planned, from) = read_fault_plan(args)?;
-    one_target(&system, args.system())?;
-    let size = size(args.size, args.over.as_deref(), &system)?;
+    server::one_target(&system, args.system())?;
+    let size = server::size(args.size, args.over.as_deref(), &system)?;
     planned.iter().try_for_each(|fault| check_servable(&system, size, fault))?;
     let spec = system.with_faults(&planned, &from)?;
     let location = match &args.data {
@@ -71,11 +66,18 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
         Some(Endpoint::Loopback(port)) => format!("--port {port}"),
         None => "the server".to_owned(),
     };
-    let content = serve_start::content(args, &system, size);
-    if !args.no_latency {
-        serve_start::note_short_stroke(&system, size);
-    }
-    let outside = serve_start::self_test(args, &system, size);
+    let (content, remark) = start::content(args.start.into(), &system, size);
+    let outside = messages::with_remarks(|remarks| {
+        if args.no_latency {
+            return None;
+        }
+        remarks.extend(remark);
+        remarks.extend(start::short_stroke(&system, size));
+        if args.no_self_test {
+            return None;
+        }
+        start::self_test(&system, size, args.time_scale, args.port.is_some(), remarks)
+    });
     let session = Session::start(SessionPlan {
         system: &spec,
         faults: &planned,
@@ -92,7 +94,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
     let mut addresses: Vec<String> = session.address().map(str::to_owned).into_iter().collect();
     addresses.extend(mount_exports(args, &mut session)?);
     let session = Arc::new(session);
-    let registration = register(&system, &session);
+    // Without the registration, measurements on the served file and disk do not find the server.
+    let unregistered = |error| tell!("note: measurements will not find this server: {error}");
+    let registration = server::register(&system, &session).map_err(unregistered).ok();
     let stop_requested = Arc::new(AtomicBool::new(false));
     let served = ControlledServer {
         session: Arc::clone(&session),
@@ -174,15 +178,6 @@ fn mount_exports(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>,
     Ok(file.into_iter().chain(mounts.disk()).map(|path| path.display().to_string()).collect())
 }
 
-/// Rejects systems that consist of several block devices.
-pub(crate) fn one_target(system: &System, name: &str) -> Result<(), Failure> {
-    match system.spec.targets().len() {
-        1 => Ok(()),
-        targets => Err(Failure::input(format!("{name}: expected one block device, found {targets}"))
-            .hint("write stripe:… or mirror:… for one volume of several drives, or start one server per drive")),
-    }
-}
-
 /// Returns the faults from the command line and from the scenario, and the location that errors name.
 fn read_fault_plan(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
     let mut planned = faults(&args.fault)?;
@@ -193,57 +188,6 @@ fn read_fault_plan(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> 
     let text = String::from_utf8(bytes).map_err(|_| fail("not UTF-8 text".to_owned()))?;
     planned.extend(lanemark_study::workload::scenario(&name, &text)?);
     Ok((planned, Location::file(&name)))
-}
-
-/// Returns the length of the data: the requested size; without a request, the size of the image; without an image, the
-/// capacity.
-pub(crate) fn size(
-    requested: Option<Bytes>,
-    over: Option<&Path>,
-    system: &System,
-) -> Result<u64, Failure> {
-    let image = over.and_then(|over| std::fs::metadata(over).ok());
-    let image = image.map(|there| Bytes(there.len().next_multiple_of(SECTOR)));
-    let capacity = system.capacity();
-    let size = requested.or(image).unwrap_or(capacity);
-    let size_error = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
-    if size > capacity {
-        return size_error(format!("the drive holds only {capacity}"));
-    }
-    if size == Bytes::ZERO || !size.get().is_multiple_of(SECTOR) {
-        return size_error(format!("expected a multiple of {SECTOR} bytes, above 0"));
-    }
-    Ok(size.get())
-}
-
-/// Registers the server, so that measurements on its file and disk can find it. If this fails, they do not find it.
-fn register(system: &System, session: &Arc<Session>) -> Option<Registration> {
-    let paths: Vec<&Path> = [session.file(), session.disk()].into_iter().flatten().collect();
-    if paths.is_empty() || session.reading().is_none() {
-        return None;
-    }
-    let system = system.clone();
-    let of_session = Arc::downgrade(session);
-    let answer = move || match of_session.upgrade() {
-        Some(session) => reading(&system, &session),
-        None => "error: the server ends\n".to_owned(),
-    };
-    let registration = Registration::open(&paths, answer);
-    registration
-        .inspect_err(|error| tell!("note: measurements will not find this server: {error}"))
-        .ok()
-}
-
-/// Returns the figures of a session as a line of JSON.
-pub(crate) fn reading(system: &System, session: &Session) -> String {
-    let Some((counters, faults)) = session.reading() else {
-        return "error: the system is served without latency\n".to_owned();
-    };
-    let SimulatedTarget { system, drive, .. } = system.target.clone();
-    match serde_json::to_string(&SystemReading { system, drive, faults, counters }) {
-        Ok(text) => text + "\n",
-        Err(error) => format!("error: {error}\n"),
-    }
 }
 
 /// Opens the control socket, if it is requested.
@@ -295,52 +239,31 @@ fn deliver(
         delivery.deliver_nothing();
         return Ok(());
     }
-    let mut result = result(system, test, sample, faults, "served", "served to programs");
+    let mut result = server::result(system, test, sample, faults);
     result.provenance = provenance;
     delivery.deliver(&mut result)
 }
 
-/// Returns the result of a sample; `id` and `name` identify its workload.
-pub(crate) fn result(
-    system: &System,
-    test: Test,
-    sample: Sample,
-    faults: Vec<Fault>,
-    id: &str,
-    name: &str,
-) -> RunResult {
-    let served = test.name.clone();
-    let workload = Workload { faults, ..Workload::of_test(id, name, test) };
-    let late = sample.live.as_ref().and_then(|live| not_delivered(&served, live));
-    let errors = sample.errors.clone();
-    let mut result = system.result(&workload, Default::default(), [Some(vec![sample])]);
-    result.warnings.extend(late);
-    if !errors.is_empty() {
-        result.warnings.push(Warning::Failed { test: served, errors });
-    }
-    result
-}
-
-/// Returns the warning about a run whose client did not receive its answers at the modelled times.
-pub(crate) fn not_delivered(test: &str, live: &LiveDelivery) -> Option<Warning> {
-    let lateness_at = |percentile| {
-        let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);
-        lanemark_schema::units::Duration::from_nanoseconds(ns)
+/// Sends a command to a running server, and prints its answer.
+fn control(command: &ServeCommand) -> Result<CommandOutcome, Failure> {
+    let (socket, words) = match command {
+        ServeCommand::Status(args) => (&args.socket, "status".to_owned()),
+        ServeCommand::Fault(args) => (&args.socket, format!("fault {}", args.fault.join(" "))),
+        ServeCommand::Cut(args) => {
+            let boot = args.boot.iter().map(|boot| format!(" {boot}")).collect::<String>();
+            (&args.socket, format!("power-cut{boot}"))
+        }
+        ServeCommand::Stop(args) => (&args.socket, "stop".to_owned()),
     };
-    let warning = Warning::NotDelivered {
-        test: test.to_owned(),
-        lateness: (lateness_at(50.0), lateness_at(99.0)),
-        verdict: live.verdict(),
-    };
-    (!live.holds()).then_some(warning)
-}
-
-impl From<DataError> for Failure {
-    fn from(error: DataError) -> Self {
-        let message = error.to_string();
-        match error {
-            DataError::Refused { hint, .. } => Self::new(ErrorCause::Refused, message, Some(hint)),
-            DataError::Misfit { .. } | DataError::System { .. } => Self::input(message),
+    let answer = ask(socket, &words).map_err(|error| {
+        Failure::run(format!("{}: {error}", socket.display()))
+            .hint("use the socket from the server's option --control")
+    })?;
+    match answer.strip_prefix("error: ") {
+        Some(error) => Err(Failure::input(error.trim_end())),
+        None => {
+            output::print(&answer)?;
+            Ok(CommandOutcome::Done)
         }
     }
 }

@@ -1,6 +1,5 @@
-//! The settings of a database trial.
+//! The sizes and remarks of a database trial.
 
-use clap::Parser as _;
 use lanemark_oltp::TransactionProfile;
 use lanemark_oltp::run::TransactionDates;
 use lanemark_schema::result::{Sample, ServerProcessorTime, TransactionFigures};
@@ -8,35 +7,39 @@ use lanemark_schema::result::{Sample, ServerProcessorTime, TransactionFigures};
 use super::turn::LoadedContents;
 use super::*;
 
-#[derive(clap::Parser)]
-struct Command {
-    #[command(flatten)]
-    args: TrialArgs,
-}
-
-fn sizes(words: &[&str], users: u32) -> Result<LiveSettings, String> {
-    let words = ["trial", "--database=study"].iter().chain(words);
-    let command = Command::try_parse_from(words).unwrap();
-    LiveSettings::from_args(&command.args, users).map_err(|failure| failure.to_string())
+fn sizes(plan: &DatabasePlan, users: u32) -> Result<TrialSizes, String> {
+    TrialSizes::from_plan(plan, users).map_err(|error| error.to_string())
 }
 
 #[test]
 fn default_sizes_fit_a_whole_or_a_short_run() {
-    let of = |words: &[&str]| {
-        let LiveSettings { turns, times, scale } = sizes(words, 45).unwrap();
+    let of = |plan: &DatabasePlan| {
+        let TrialSizes { turns, times, scale } = sizes(plan, 45).unwrap();
         let seconds = [times.ramp, times.duration].map(|time| time.as_secs());
         (turns, seconds, scale.warehouses, scale.divisor)
     };
-    assert_eq!(of(&[]), (3, [30, 40], 45, 10));
-    assert_eq!(of(&["--short"]), (1, [2, 4], 5, 100));
-    let given =
-        ["--turns", "7", "--ramp", "1s", "--duration", "9s", "--warehouses", "6", "--scale", "20"];
+    let usual = DatabasePlan::default();
+    assert_eq!(of(&usual), (3, [30, 40], 45, 10));
+    assert_eq!(of(&DatabasePlan { is_short: true, ..usual.clone() }), (1, [2, 4], 5, 100));
+    let given = DatabasePlan {
+        turns: Some(7),
+        ramp: Some(units::Duration::from_seconds(1)),
+        duration: Some(units::Duration::from_seconds(9)),
+        warehouses: Some(6),
+        divisor: Some(20),
+        ..usual.clone()
+    };
     assert_eq!(of(&given), (7, [1, 9], 6, 20));
-    assert!(sizes(&["--duration", "999ms"], 45).is_err());
-    assert!(sizes(&["--duration", "1s"], 45).is_ok());
+    let of_ms = |ms: u64| DatabasePlan {
+        duration: Some(units::Duration::from_microseconds(1_000 * ms)),
+        ..usual.clone()
+    };
+    assert!(sizes(&of_ms(999), 45).is_err());
+    assert!(sizes(&of_ms(1_000), 45).is_ok());
     // Ten users share one warehouse.
-    assert!(sizes(&["--warehouses", "5"], 50).is_ok());
-    let error = sizes(&["--warehouses", "5"], 51).err().unwrap();
+    let of_five = DatabasePlan { warehouses: Some(5), ..usual.clone() };
+    assert!(sizes(&of_five, 50).is_ok());
+    let error = sizes(&of_five, 51).err().unwrap();
     assert!(error.contains("--warehouses: expected 6 or more for 51 users"), "{error}");
 }
 
@@ -62,7 +65,7 @@ fn turn(each_us: f64, page_reads: f64) -> TurnOutcome {
             ..Sample::empty()
         },
         served: None,
-        target: setting::tests::target(),
+        target: calibration::tests::target(),
         data: units::Bytes::mebi(64),
         options: RunOptions {
             profile: TransactionProfile::Hammerdb,

@@ -1,11 +1,11 @@
-//! Commands to a running server: `lanemark serve status`, `fault`, `cut` and `stop`, and the execution of its commands
-//! in the server.
+//! Commands to a running server over its control socket, and their execution in the server.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use lanemark_lab::LabError;
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Fault, FaultKind};
 use lanemark_serve::control::{self, ControlCommand};
@@ -14,51 +14,53 @@ use lanemark_serve::{metrics, query_server};
 use lanemark_sim::{FaultPhase, FaultState};
 use lanemark_study::System;
 
-use crate::args::ServeCommand;
-use crate::failure::{CommandOutcome, Failure};
-use crate::output;
-use crate::serve::reading;
+use super::reading;
 
 /// Maximum length of an answer, which is enough for a list of all faults that a server can have.
 const ANSWER_MAX: usize = 16 << 20;
 /// Maximum time for an answer.
 const ANSWER_TIME: Duration = Duration::from_secs(10);
 
-/// A running server and the state that commands change.
-pub(crate) struct ControlledServer {
-    pub(crate) session: Arc<Session>,
-    pub(crate) system: System,
+/// A running server, and the state that commands change.
+pub struct ControlledServer {
+    /// The server's session.
+    pub session: Arc<Session>,
+    /// The served system.
+    pub system: System,
     /// Length of the export.
-    pub(crate) size: u64,
+    pub size: u64,
     /// Flag that ends the server.
-    pub(crate) stop: Arc<AtomicBool>,
+    pub stop: Arc<AtomicBool>,
 }
 
 /// Rejects faults whose effect on the `size` bytes of data a server cannot reproduce, and faults without an effect.
-pub(crate) fn check_servable(system: &System, size: u64, fault: &Fault) -> Result<(), Failure> {
+///
+/// # Errors
+/// Returns an error that names the fault.
+pub fn check_servable(system: &System, size: u64, fault: &Fault) -> Result<(), LabError> {
     let has_several = system.spec.drives() > 1;
     let is_cut = matches!(fault.kind, FaultKind::PowerCut { .. });
     if has_several && is_cut && fault.drive.is_some() {
-        return Err(Failure::input(format!(
+        return Err(LabError::input(format!(
             "{fault}: a server can't cut the power of one drive of a volume"
         ))
         .hint("remove `drive` to cut the power of all drives"));
     }
     if has_several && fault.kind.is_silent() {
-        return Err(Failure::input(format!(
+        return Err(LabError::input(format!(
             "{fault}: a server can't damage the data of a volume silently"
         ))
         .hint("serve one drive, or simulate the volume with `lanemark sim`"));
     }
     if !has_several && fault.kind.range().is_some_and(|range| range.start.get() >= size) {
-        return Err(Failure::input(format!("{fault}: the export ends at {}", Bytes(size))));
+        return Err(LabError::input(format!("{fault}: the export ends at {}", Bytes(size))));
     }
     Ok(())
 }
 
 impl ControlledServer {
     /// Answers a command. Answers begin with `ok` or `error:`, except for a status or a list.
-    pub(crate) fn answer(&self, question: &str) -> String {
+    pub fn answer(&self, question: &str) -> String {
         match ControlCommand::parse(question).and_then(|command| self.execute(command)) {
             Ok(answer) => answer,
             Err(error) => format!("error: {}\n", error.trim_end()),
@@ -88,7 +90,10 @@ impl ControlledServer {
 
     /// Rejects a fault that this server cannot apply.
     fn check(&self, fault: &Fault) -> Result<(), String> {
-        check_servable(&self.system, self.size, fault).map_err(|failure| failure.to_string())
+        check_servable(&self.system, self.size, fault).map_err(|error| match &error.hint {
+            Some(hint) => format!("{error}\nhint: {hint}"),
+            None => error.to_string(),
+        })
     }
 
     /// Replaces a fault with a different fault, or changes some of its keys.
@@ -143,31 +148,10 @@ fn listed(states: &[FaultState]) -> String {
     (1..).zip(states).map(line).collect()
 }
 
-/// Sends a command to a running server, and prints its answer.
-pub(crate) fn control(command: &ServeCommand) -> Result<CommandOutcome, Failure> {
-    let (socket, words) = match command {
-        ServeCommand::Status(args) => (&args.socket, "status".to_owned()),
-        ServeCommand::Fault(args) => (&args.socket, format!("fault {}", args.fault.join(" "))),
-        ServeCommand::Cut(args) => {
-            let boot = args.boot.iter().map(|boot| format!(" {boot}")).collect::<String>();
-            (&args.socket, format!("power-cut{boot}"))
-        }
-        ServeCommand::Stop(args) => (&args.socket, "stop".to_owned()),
-    };
-    let answer = ask(socket, &words).map_err(|error| {
-        Failure::run(format!("{}: {error}", socket.display()))
-            .hint("use the socket from the server's option --control")
-    })?;
-    match answer.strip_prefix("error: ") {
-        Some(error) => Err(Failure::input(error.trim_end())),
-        None => {
-            output::print(&answer)?;
-            Ok(CommandOutcome::Done)
-        }
-    }
-}
-
 /// Sends a command to the control socket of a server, and returns the answer.
-pub(crate) fn ask(socket: &Path, command: &str) -> std::io::Result<String> {
+///
+/// # Errors
+/// Returns the error of the socket.
+pub fn ask(socket: &Path, command: &str) -> std::io::Result<String> {
     query_server::ask(socket, command, ANSWER_MAX, ANSWER_TIME)
 }

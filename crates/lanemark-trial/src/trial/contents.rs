@@ -6,12 +6,12 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use lanemark_lab::LabError;
 use lanemark_schema::units::Bytes;
 use lanemark_serve::data::SECTOR;
 use lanemark_serve::data::image::{ImageContent, PartitionTable, conversion};
 
-use crate::args::FileSystem;
-use crate::failure::Failure;
+use crate::file_system::FileSystem;
 
 /// Size of a system without an image.
 const SIZE: Bytes = Bytes::mebi(8 << 10);
@@ -27,10 +27,10 @@ pub(super) enum InitialContents<'p> {
 
 impl<'p> InitialContents<'p> {
     /// Examines the path of `--from`.
-    pub(super) fn examine(from: Option<&'p Path>) -> Result<Self, Failure> {
+    pub(super) fn examine(from: Option<&'p Path>) -> Result<Self, LabError> {
         let Some(path) = from else { return Ok(Self::Empty) };
         let fail = |why: &dyn std::fmt::Display| {
-            Failure::input(format!("--from {}: {why}", path.display()))
+            LabError::input(format!("--from {}: {why}", path.display()))
         };
         let metadata = fs::metadata(path).map_err(|error| fail(&error))?;
         match (metadata.is_dir(), metadata.is_file()) {
@@ -42,14 +42,14 @@ impl<'p> InitialContents<'p> {
 
     /// Returns the size of each system: the requested size, the size of the image, or the default size, limited to
     /// `capacity`.
-    pub(super) fn size(&self, requested: Option<Bytes>, capacity: Bytes) -> Result<u64, Failure> {
+    pub(super) fn size(&self, requested: Option<Bytes>, capacity: Bytes) -> Result<u64, LabError> {
         let image = match self {
             Self::Image(path) => fs::metadata(path).map(|it| Bytes(it.len())).ok(),
             Self::Empty | Self::Folder(_) => None,
         };
         let size = requested.or(image).unwrap_or(SIZE.min(capacity));
         let size = Bytes(size.get().next_multiple_of(SECTOR));
-        let size_error = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
+        let size_error = |why: String| Err(LabError::input(format!("--size {size}: {why}")));
         match (size > capacity, image.filter(|image| size < *image)) {
             (true, _) => size_error(format!("the smallest drive holds only {capacity}")),
             (_, Some(image)) => size_error(format!("the image is larger: {image}")),
@@ -65,9 +65,9 @@ pub(super) fn image(
     file_system: FileSystem,
     folder: &Path,
     size: u64,
-) -> Result<PathBuf, Failure> {
+) -> Result<PathBuf, LabError> {
     let image = folder.join("image");
-    let fail = |error: std::io::Error| Failure::run(format!("{}: {error}", image.display()));
+    let fail = |error: std::io::Error| LabError::run(format!("{}: {error}", image.display()));
     match source {
         InitialContents::Image(path) => {
             let image_path = path.canonicalize().map_err(fail)?;
@@ -76,11 +76,11 @@ pub(super) fn image(
         }
         InitialContents::Folder(path) if file_system == FileSystem::None => {
             let why = format!("--from {}: a bare device does not have folders", path.display());
-            return Err(Failure::input(why).hint("use a different --fs, or an image"));
+            return Err(LabError::input(why).hint("use a different --fs, or an image"));
         }
         InitialContents::Folder(path) if file_system == FileSystem::Xfs => {
             let why = format!("--from {}: mkfs.xfs can't copy a folder", path.display());
-            return Err(Failure::input(why).hint("use --fs ext4 or btrfs"));
+            return Err(LabError::input(why).hint("use --fs ext4 or btrfs"));
         }
         InitialContents::Empty | InitialContents::Folder(_) => {}
     }
@@ -109,21 +109,21 @@ pub(super) fn image(
     let mut command = Command::new(program);
     let done = command.args(&arguments).arg(&image).stdin(Stdio::null()).output();
     let done = done.map_err(|error| {
-        Failure::run(format!("{program}: {error}"))
+        LabError::run(format!("{program}: {error}"))
             .hint(format!("install {program}, and add /usr/sbin to PATH"))
     })?;
     if done.status.success() {
         Ok(image)
     } else {
         let message = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
-        Err(Failure::run(format!("{program}: {message}"))
+        Err(LabError::run(format!("{program}: {message}"))
             .hint("if the contents do not fit, use a larger --size"))
     }
 }
 
 /// Rejects an image that is not raw, or does not contain the requested file system.
-fn check_file_system(image: &Path, file_system: FileSystem) -> Result<(), Failure> {
-    let fail = |why: String| Failure::input(format!("--from {}: {why}", image.display()));
+fn check_file_system(image: &Path, file_system: FileSystem) -> Result<(), LabError> {
+    let fail = |why: String| LabError::input(format!("--from {}: {why}", image.display()));
     let open = File::open(image).map_err(|error| fail(error.to_string()))?;
     let length = open.metadata().map_err(|error| fail(error.to_string()))?.len();
     let content = ImageContent::recognise(length, |bytes, at| open.read_at(bytes, at))
@@ -157,8 +157,8 @@ fn check_file_system(image: &Path, file_system: FileSystem) -> Result<(), Failur
 mod tests {
     use super::*;
 
-    fn text(failure: &Failure) -> String {
-        failure.to_string()
+    fn text(error: &LabError) -> String {
+        format!("{error} hint: {}", error.hint.as_deref().unwrap_or_default())
     }
 
     #[test]

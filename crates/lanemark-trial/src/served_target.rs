@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use lanemark_lab::LabError;
 use lanemark_schema::result::{
     LiveDelivery, RunResult, Sample, ServedTarget, Target, TestResult, Warning,
 };
 use lanemark_serve::reading::SystemReading;
 use lanemark_serve::registry;
 
-use crate::failure::Failure;
-use crate::messages::tell;
-use crate::serve::not_delivered;
+use crate::server::not_delivered;
 
 /// A measurement whose target is a served system.
-pub(crate) struct ServedMeasurement {
+pub struct ServedMeasurement {
     socket: PathBuf,
     /// The reading before the current sample.
     before: SystemReading,
@@ -25,63 +24,69 @@ pub(crate) struct ServedMeasurement {
 
 impl ServedMeasurement {
     /// Finds the server that backs the system at `path`, or connects to the control socket `named` by the user; returns
-    /// `None` if no server is known. A note reports a server that does not answer.
-    pub(crate) fn find(path: &Path, named: Option<&Path>) -> Result<Option<Self>, Failure> {
+    /// `None` if no server is known. A remark describes the server, or reports that it does not answer.
+    ///
+    /// # Errors
+    /// Returns an error if the server at `named` does not answer.
+    pub fn find(
+        path: &Path,
+        named: Option<&Path>,
+        remarks: &mut Vec<String>,
+    ) -> Result<Option<Self>, LabError> {
         if let Some(socket) = named {
             let reading = registry::read(socket).map_err(|error| {
-                Failure::input(format!("--served {}: {error}", socket.display()))
+                LabError::input(format!("--served {}: {error}", socket.display()))
                     .hint("use the socket from the server's option --control")
             })?;
-            return Ok(Some(Self::new(socket.to_owned(), reading)));
+            return Ok(Some(Self::new(socket.to_owned(), reading, remarks)));
         }
         let sockets = registry::servers_below(path).unwrap_or_default();
         let [socket] = sockets.as_slice() else {
             if sockets.len() > 1 {
-                tell!(
-                    "note: {} uses {} servers of modelled drives; the result does not name them",
+                remarks.push(format!(
+                    "{} uses {} servers of modelled drives; the result does not name them",
                     path.display(),
                     sockets.len()
-                );
+                ));
             }
             return Ok(None);
         };
         match registry::read(socket) {
-            Ok(reading) => Ok(Some(Self::new(socket.clone(), reading))),
+            Ok(reading) => Ok(Some(Self::new(socket.clone(), reading, remarks))),
             Err(error) => {
-                tell!(
-                    "note: {} is a modelled drive whose server does not answer ({}: {error})",
+                remarks.push(format!(
+                    "{} is a modelled drive whose server does not answer ({}: {error})",
                     path.display(),
                     socket.display()
-                );
+                ));
                 Ok(None)
             }
         }
     }
 
-    fn new(socket: PathBuf, reading: SystemReading) -> Self {
+    fn new(socket: PathBuf, reading: SystemReading, remarks: &mut Vec<String>) -> Self {
         let target = ServedTarget {
             system: reading.system.clone(),
             drive: reading.drive.clone(),
             time_scale: reading.counters.time_scale,
             faults: reading.faults.clone(),
         };
-        tell!(
-            "note: the target is a modelled drive: {}, served at a time scale of {}",
-            target.system,
-            target.time_scale
-        );
+        remarks.push(format!(
+            "the target is a modelled drive: {}, served at a time scale of {}",
+            target.system, target.time_scale
+        ));
         Self { socket, before: reading, target, taken: BTreeMap::new() }
     }
 
     /// Records the beginning of a sample.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         if let Ok(reading) = registry::read(&self.socket) {
             self.before = reading;
         }
     }
 
     /// Records the end of a sample: the delivery since the beginning is assigned to every new sample in `tests`.
-    pub(crate) fn end(&mut self, tests: &[TestResult]) {
+    pub fn end(&mut self, tests: &[TestResult]) {
         let live = registry::read(&self.socket).ok().map(|reading| {
             self.target.faults.clone_from(&reading.faults);
             let live = reading.counters.since(&self.before.counters).live();
@@ -95,7 +100,7 @@ impl ServedMeasurement {
     }
 
     /// Adds the server and its verdicts to the result.
-    pub(crate) fn complete(&self, result: &mut RunResult) {
+    pub fn complete(&self, result: &mut RunResult) {
         let served = Some(self.target.clone());
         match &mut result.target {
             Target::Measured(target) => target.served = served,

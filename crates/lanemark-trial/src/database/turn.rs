@@ -7,16 +7,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use lanemark_lab::LabError;
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_oltp::run::{RunOptions, TransactionDates, run_shown};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{OltpError, TransactionProfile, Value, outcome};
-use lanemark_schema::result::{DatabaseTarget, DeviceUse, LiveDelivery, RunResult, Sample};
+use lanemark_schema::result::{DatabaseTarget, LiveDelivery, RunResult, Sample};
 use lanemark_schema::units::Bytes;
 
-use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::error::of_database;
+use crate::event::{TrialEvent, TrialObserver};
 use crate::served_disk::{Contents, DiskParameters, ServedDisk, ServedForm};
 
 /// Buffer of a server while it is loaded, in MiB.
@@ -108,7 +109,7 @@ impl TurnEnvironment {
         contents: Contents<'_>,
         size: u64,
         scale: Option<f64>,
-    ) -> Result<Option<ServedDisk>, Failure> {
+    ) -> Result<Option<ServedDisk>, LabError> {
         let system = [system, &self.library].concat();
         let wanted = DiskParameters {
             form: ServedForm::Disk { outside: &self.outside },
@@ -123,20 +124,20 @@ impl TurnEnvironment {
     }
 
     /// Mounts the file system of a disk.
-    fn mount(&self, served: &mut ServedDisk) -> Result<(), Failure> {
+    fn mount(&self, served: &mut ServedDisk) -> Result<(), LabError> {
         // The disk's own setting (`queue/write_cache`) would remain after the disk is removed.
         let options = if self.flushes { "" } else { "barrier=0" };
         served.mount(&self.disk(), "ext4", options)
     }
 
     /// Starts PostgreSQL on the mounted disk, with direct I/O if the server supports it.
-    fn server(&self, buffer_mib: u64) -> Result<ManagedServer, Failure> {
+    fn server(&self, buffer_mib: u64) -> Result<ManagedServer, LabError> {
         let options = ServerOptions {
             shared_buffers_mib: buffer_mib,
             connections_max: self.users.max(64).saturating_add(CONNECTIONS_BESIDE),
             direct_io: true,
         };
-        Ok(ManagedServer::start(&self.disk().join("server"), &options)?)
+        ManagedServer::start(&self.disk().join("server"), &options).map_err(of_database)
     }
 
     /// Loads the database on a disk without latency; returns `None` if the command was stopped. `buffer_share`
@@ -145,13 +146,14 @@ impl TurnEnvironment {
         &self,
         system: &[String],
         buffer_share: f64,
-        progress: &mut Progress,
-    ) -> Result<Option<LoadedContents>, Failure> {
+        observer: &mut TrialObserver<'_>,
+    ) -> Result<Option<LoadedContents>, LabError> {
         let to_failure =
-            |error: std::io::Error| Failure::run(format!("{}: {error}", self.disk().display()));
+            |error: std::io::Error| LabError::run(format!("{}: {error}", self.disk().display()));
         fs::create_dir(self.disk()).map_err(to_failure)?;
         fs::set_permissions(self.disk(), fs::Permissions::from_mode(0o755)).map_err(to_failure)?;
-        let fresh = "postgres:///any".parse::<lanemark_oltp::Database>()?.footprint(&self.scale);
+        let any = "postgres:///any".parse::<lanemark_oltp::Database>();
+        let fresh = any.map_err(of_database)?.footprint(&self.scale);
         let size = (fresh.saturating_mul(ROOM) + LOG_ROOM).next_multiple_of(1 << 20);
         check_free_space(&self.folder, fresh.saturating_mul(2) + (1 << 30))?;
         let image = self.image();
@@ -165,27 +167,27 @@ impl TurnEnvironment {
         let database = server.database();
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let options = LoadOptions { scale: self.scale, jobs, overwrite: None };
-        let reporter = std::sync::Mutex::new(progress);
+        let reporter = std::sync::Mutex::new(observer);
         let show = |done: i64, all: i64| {
-            if let Ok(mut progress) = reporter.lock() {
-                progress.show(&format!("loading · {done} of {all} parts"));
+            if let Ok(mut observer) = reporter.lock() {
+                observer(TrialEvent::Stage(&format!("loading · {done} of {all} parts")));
             }
         };
         match load(&database, &options, &self.stop, &show) {
             Err(OltpError::Stopped) => return Ok(None),
-            loaded => loaded?,
+            loaded => loaded.map_err(of_database)?,
         };
-        let mut connection = database.connect()?;
+        let mut connection = database.connect().map_err(of_database)?;
         // The first reader of fresh rows would write hint bits, so they are written here.
-        connection.script("VACUUM (FREEZE, ANALYZE)")?;
+        connection.script("VACUUM (FREEZE, ANALYZE)").map_err(of_database)?;
         let sizes = "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c \
              JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'lanemark_oltp' \
              AND c.relname IN ('stock', 'customer', 'warehouse', 'district', 'item')";
-        let rows = connection.rows(sizes)?;
+        let rows = connection.rows(sizes).map_err(of_database)?;
         drop(connection);
-        let (_, data) = database.cache_and_data()?;
+        let (_, data) = database.cache_and_data().map_err(of_database)?;
         let Some(&Value::Int(in_use)) = rows.first().and_then(|row| row.first()) else {
-            return Err(Failure::run("PostgreSQL does not report the sizes of its tables"));
+            return Err(LabError::run("PostgreSQL does not report the sizes of its tables"));
         };
         drop(server);
         served.end()?;
@@ -200,9 +202,9 @@ impl TurnEnvironment {
         &self,
         turn: &TurnParameters<'_>,
         loaded: LoadedContents,
-        progress: &mut Progress,
-    ) -> Result<Option<TurnOutcome>, Failure> {
-        progress.show(&turn.name);
+        observer: &mut TrialObserver<'_>,
+    ) -> Result<Option<TurnOutcome>, LabError> {
+        observer(TrialEvent::Stage(&turn.name));
         let file = turn.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
         let image = self.image();
         let contents = Contents::Over(&image);
@@ -223,15 +225,15 @@ impl TurnEnvironment {
             clock: TransactionDates::Wall,
             pause: turn.pause,
         };
-        let (target, data) = outcome::target(&database)?;
+        let (target, data) = outcome::target(&database).map_err(of_database)?;
         let mut show = |moment: &lanemark_oltp::progress::ProgressSnapshot| {
             let done = moment.elapsed.as_secs_f64();
             let of = moment.of.as_secs_f64();
             let phase = if moment.counts { "counted" } else { "ramp" };
             let name = &turn.name;
             let tpm = moment.tpm();
-            progress
-                .show(&format!("{name} · {phase} {:.0} of {of:.0} s · {tpm:.0} tpm", done.min(of)));
+            let line = format!("{name} · {phase} {:.0} of {of:.0} s · {tpm:.0} tpm", done.min(of));
+            observer(TrialEvent::Stage(&line));
         };
         let ran = run_shown(&database, self.scale, &options, turn.number, &self.stop, &mut show);
         let page_cache = server.page_cache().map(str::to_owned);
@@ -239,7 +241,7 @@ impl TurnEnvironment {
         server.abandon();
         let sample = match ran {
             Err(OltpError::Stopped) => return Ok(None),
-            ran => ran?,
+            ran => ran.map_err(of_database)?,
         };
         let served = served.end()?;
         Ok(Some(TurnOutcome { sample, served, target, data, options, page_cache }))
@@ -298,17 +300,12 @@ impl ProcessorCost {
     }
 }
 
-/// Returns the work of the disk.
-pub(super) fn device(sample: &Sample) -> Option<&DeviceUse> {
-    sample.evidence.as_ref()?.device.as_ref()
-}
-
 /// Rejects a folder whose file system has less than `needed` bytes of free space.
-fn check_free_space(folder: &Path, needed: u64) -> Result<(), Failure> {
+fn check_free_space(folder: &Path, needed: u64) -> Result<(), LabError> {
     let Ok(there) = rustix::fs::statvfs(folder) else { return Ok(()) };
     let free = there.f_bavail.saturating_mul(there.f_frsize);
     if free < needed {
-        Err(Failure::input(format!(
+        Err(LabError::input(format!(
             "{} has {} MiB free, but the loaded database needs {} MiB",
             folder.display(),
             free >> 20,

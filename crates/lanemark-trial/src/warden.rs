@@ -15,8 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lanemark_files::removal::remove_tree;
+use lanemark_lab::LabError;
 
-use crate::failure::Failure;
 use crate::{marked, own_program};
 
 /// The argument that precedes the folder on a warden's command line.
@@ -40,9 +40,9 @@ impl CleanupProcess {
     ///
     /// # Errors
     /// Returns an error if the process cannot be started.
-    pub(crate) fn start_for(folder: &Path) -> Result<Self, Failure> {
+    pub(crate) fn start_for(folder: &Path) -> Result<Self, LabError> {
         Self::start(folder).map_err(|error| {
-            Failure::run(format!("the clean-up process can't be started: {error}"))
+            LabError::run(format!("the clean-up process can't be started: {error}"))
         })
     }
 
@@ -72,7 +72,7 @@ impl Drop for CleanupProcess {
 
 /// Runs as a warden if `words` request it, and returns `true` after the warden has ended; in that case the program does
 /// nothing else.
-pub(crate) fn ran_as_one(words: &[OsString]) -> bool {
+pub fn ran_as_warden(words: &[OsString]) -> bool {
     let [_, word, folder] = words else { return false };
     if word != WORD {
         return false;
@@ -128,7 +128,7 @@ mod tests {
             &["lanemark", "sim", "lanemark-folder"],
             &["lanemark", WORD, "lanemark-folder", "more"],
         ] {
-            assert!(!ran_as_one(&words(other)), "{other:?}");
+            assert!(!ran_as_warden(&words(other)), "{other:?}");
         }
     }
 }

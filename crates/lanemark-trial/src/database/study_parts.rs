@@ -1,12 +1,10 @@
-//! The parts of a study that `lanemark trial --database` requires: two systems, their users, and their processor use.
+//! The parts of a study that a database trial requires: two systems, their users, and their processor use.
 
 use lanemark_lab::{Lab, LabError};
 use lanemark_schema::result::{FigureMetric, Provenance, RunResult, StudyOutcome};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::{LoadKind, Test, TransactionLoad, Workload};
 use lanemark_study::Study;
-
-use crate::failure::Failure;
 
 /// Counted time of a simulated test in a short run, instead of the test's own time.
 const SHORT: Duration = Duration::from_microseconds(200_000);
@@ -38,8 +36,8 @@ impl StudyParts {
         study: &Study,
         file: &str,
         provenance: &Provenance,
-    ) -> Result<Self, Failure> {
-        let fail = |why: &str| Failure::input(format!("{file}: {why}"));
+    ) -> Result<Self, LabError> {
+        let fail = |why: &str| LabError::input(format!("{file}: {why}"));
         // Only the names are needed; the study was not run.
         let answer = study.outcome(provenance, []).comparison;
         let answer = answer.ok_or_else(|| {
@@ -60,7 +58,7 @@ impl StudyParts {
                     format!("{}={}", setting.parameter, setting.value),
                 ]);
             }
-            Ok::<_, Failure>((StudySide { name: name.to_owned(), arguments }, at))
+            Ok::<_, LabError>((StudySide { name: name.to_owned(), arguments }, at))
         };
         let (first, at) = side(&base)?;
         let (second, _) = side(&other)?;

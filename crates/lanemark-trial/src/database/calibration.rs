@@ -18,6 +18,7 @@
 
 use std::time::Duration;
 
+use lanemark_lab::LabError;
 use lanemark_schema::result::StudyOutcome;
 
 use super::study_parts::StudyParts;
@@ -25,8 +26,7 @@ use super::turn::{
     LoadedContents, ProcessorCost, TurnEnvironment, TurnOutcome, TurnParameters, TurnTimes,
     processor_us,
 };
-use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::event::{TrialEvent, TrialObserver};
 
 /// Maximum number of trials on the slowed disk.
 const TRIALS: u32 = 3;
@@ -67,9 +67,9 @@ impl TurnCalibration<'_> {
     pub(super) fn set(
         &self,
         loaded: LoadedContents,
-        progress: &mut Progress,
-    ) -> Result<Option<TurnValues>, Failure> {
-        let Some((loaded, time)) = self.buffer(loaded, progress)? else { return Ok(None) };
+        observer: &mut TrialObserver<'_>,
+    ) -> Result<Option<TurnValues>, LabError> {
+        let Some((loaded, time)) = self.buffer(loaded, observer)? else { return Ok(None) };
         let mut set = self.first(loaded, time)?;
         let mut cost = ProcessorCost { database_us: time, disk_us: 0.0, busy: 0.0 };
         for number in 1..=TRIALS {
@@ -77,10 +77,10 @@ impl TurnCalibration<'_> {
                 break;
             }
             let before = set;
-            let Some(outcome) = self.trial(number, &set, progress)? else { return Ok(None) };
+            let Some(outcome) = self.trial(number, &set, observer)? else { return Ok(None) };
             cost = ProcessorCost::from_turn(&outcome, cores()).ok_or_else(unknown)?;
             self.adjust(&mut set, &outcome, cost);
-            progress.note(&format!(
+            observer(TrialEvent::Remark(&format!(
                 "trial {number}, at a time scale of {:.2}: a transaction takes {:.1} µs of processor time ({:.1} µs \
                  without latency), and {:.1} µs in the disk's server; users now pause {:.1} ms instead of {:.1} ms",
                 before.scale,
@@ -89,13 +89,13 @@ impl TurnCalibration<'_> {
                 cost.disk_us,
                 set.pause.as_secs_f64() * 1e3,
                 before.pause.as_secs_f64() * 1e3
-            ));
+            )));
             if is_settled(set.scale, before.scale) {
                 break;
             }
         }
         if let Some((rate, busy)) = self.parts.published(self.simulated) {
-            progress.note(&format!(
+            observer(TrialEvent::Remark(&format!(
                 "time scale {:.2}: the study's {:.3} M transactions per minute keep {:.0}% of {} processors busy, \
                  {:.1} µs per transaction; here a transaction takes {:.1} µs, and {:.1} µs in the disk's server, so {} \
                  processors reach {:.3} M if the processors that the disk's server leaves free are as busy",
@@ -108,7 +108,7 @@ impl TurnCalibration<'_> {
                 cost.disk_us,
                 cores(),
                 cost.rate(cores(), busy) / 1e6
-            ));
+            )));
         }
         Ok(Some(set))
     }
@@ -117,8 +117,8 @@ impl TurnCalibration<'_> {
     fn buffer(
         &self,
         mut loaded: LoadedContents,
-        progress: &mut Progress,
-    ) -> Result<Option<(LoadedContents, f64)>, Failure> {
+        observer: &mut TrialObserver<'_>,
+    ) -> Result<Option<(LoadedContents, f64)>, LabError> {
         let wanted = self.reads().filter(|_| !self.is_short);
         // The nearest size with too many reads, and the nearest with too few.
         let mut small = None;
@@ -131,16 +131,16 @@ impl TurnCalibration<'_> {
                 Duration::ZERO,
                 if self.is_short { self.times } else { PROBE },
             );
-            let Some(outcome) = self.bench.turn(&turn, loaded, progress)? else { return Ok(None) };
+            let Some(outcome) = self.bench.turn(&turn, loaded, observer)? else { return Ok(None) };
             let time = time_of(&outcome)?;
             let reads = outcome.sample.transactions.as_ref().and_then(|all| all.page_reads);
             let (Some(wanted), Some(reads)) = (wanted, reads) else {
                 return Ok(Some((loaded, time)));
             };
-            progress.note(&format!(
+            observer(TrialEvent::Remark(&format!(
                 "{} MiB buffer: {reads:.2} reads per transaction, simulated {wanted:.2}",
                 loaded.buffer_mib
-            ));
+            )));
             if probe >= PROBES || (reads / wanted - 1.0).abs() < NEAR {
                 return Ok(Some((loaded, time)));
             }
@@ -156,7 +156,7 @@ impl TurnCalibration<'_> {
     }
 
     /// Returns the values before any trial; they are computed from the study and from a transaction's processor time.
-    fn first(&self, loaded: LoadedContents, processor_us: f64) -> Result<TurnValues, Failure> {
+    fn first(&self, loaded: LoadedContents, processor_us: f64) -> Result<TurnValues, LabError> {
         let scale = match (self.time_scale, self.parts.published(self.simulated)) {
             (Some(given), _) => given,
             (None, Some((rate, busy))) => {
@@ -164,7 +164,7 @@ impl TurnCalibration<'_> {
                 rounded(rate / alone.rate(cores(), busy))
             }
             (None, None) => {
-                return Err(Failure::input("the study lacks figures for a time scale"));
+                return Err(LabError::input("the study lacks figures for a time scale"));
             }
         };
         let pause = Duration::from_secs_f64(self.parts.elsewhere.as_seconds() * scale);
@@ -176,11 +176,11 @@ impl TurnCalibration<'_> {
         &self,
         number: u32,
         set: &TurnValues,
-        progress: &mut Progress,
-    ) -> Result<Option<TurnOutcome>, Failure> {
+        observer: &mut TrialObserver<'_>,
+    ) -> Result<Option<TurnOutcome>, LabError> {
         let times = TurnTimes { duration: self.times.duration / 2, ..self.times };
         let turn = self.of_first(format!("trial {number}"), Some(set.scale), set.pause, times);
-        self.bench.turn(&turn, set.loaded, progress)
+        self.bench.turn(&turn, set.loaded, observer)
     }
 
     /// Sets the time scale from the cost of a trial, and the time elsewhere from the remaining time.
@@ -239,13 +239,13 @@ fn rounded(scale: f64) -> f64 {
     (scale * 100.0).round() / 100.0
 }
 
-fn time_of(outcome: &TurnOutcome) -> Result<f64, Failure> {
+fn time_of(outcome: &TurnOutcome) -> Result<f64, LabError> {
     let time = processor_us(&outcome.sample).filter(|&time| time > 0.0);
     time.ok_or_else(unknown)
 }
 
-fn unknown() -> Failure {
-    Failure::run("the processor time of PostgreSQL is unknown on this machine")
+fn unknown() -> LabError {
+    LabError::run("the processor time of PostgreSQL is unknown on this machine")
 }
 
 /// Returns the buffer size, in MiB, at which a transaction should read `wanted` times. The size is interpolated between

@@ -14,6 +14,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use lanemark_lab::LabError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_change};
@@ -22,7 +23,6 @@ use rustix::process::{
 };
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::failure::Failure;
 use crate::marked;
 
 /// Interval at which the end of the trial is checked while a program runs.
@@ -61,12 +61,12 @@ impl Program {
     pub(super) fn start(
         words: &[OsString],
         around: &ProgramEnvironment<'_>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, LabError> {
         let Some((name, arguments)) = words.split_first() else {
-            return Err(Failure::input("expected a command after --"));
+            return Err(LabError::input("expected a command after --"));
         };
         let output =
-            |error: std::io::Error| Failure::run(format!("{}: {error}", around.output.display()));
+            |error: std::io::Error| LabError::run(format!("{}: {error}", around.output.display()));
         let out = File::create(around.output).map_err(output)?;
         let errors = File::create(errors_of(around.output)).map_err(output)?;
         let mut command = Command::new(name);
@@ -91,7 +91,7 @@ impl Program {
         let processor_s = children_s();
         let began = Instant::now();
         let child = command.spawn().map_err(|error| {
-            Failure::input(format!("{}: {error}", name.to_string_lossy()))
+            LabError::input(format!("{}: {error}", name.to_string_lossy()))
                 .hint("write the command after --, such as -- sh -c 'echo 1 > file; sync'")
         })?;
         Ok(Self { child, run, began, processor_s, earlier_children })
@@ -103,8 +103,8 @@ impl Program {
         &mut self,
         longest: Duration,
         stop: &AtomicBool,
-    ) -> Result<Option<ProgramEnd>, Failure> {
-        let fail = |error: std::io::Error| Failure::run(format!("the command: {error}"));
+    ) -> Result<Option<ProgramEnd>, LabError> {
+        let fail = |error: std::io::Error| LabError::run(format!("the command: {error}"));
         let process = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())
             .map_err(|error| fail(error.into()))?;
         while !stop.load(Ordering::Relaxed) {

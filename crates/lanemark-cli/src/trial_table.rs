@@ -6,9 +6,9 @@ use lanemark_report::{Style, figure_rows, paragraph};
 use lanemark_schema::result::{FigureCheck, FigureMetric, Sample, Statistic, StudyOutcome};
 use lanemark_schema::text::csv_text;
 use lanemark_schema::workload::AverageMethod;
+use lanemark_trial::database::{DatabaseOutcome, SystemTurns, device};
 use serde_json::Value;
 
-use super::turn::device;
 use crate::outlets::LIVE;
 
 /// The metrics of a database, in the order of the rows, with their display names.
@@ -20,29 +20,18 @@ const METRICS: [(FigureMetric, &str); 5] = [
     (FigureMetric::ProcessorUse, "processors busy, %"),
 ];
 
-pub(super) struct SystemTurns {
-    pub(super) name: String,
-    pub(super) label: String,
-    pub(super) samples: Vec<Sample>,
-    /// The busy share of the processors in each turn, without the disk's server.
-    pub(super) busy: Vec<f64>,
-    /// Whether the answers of each turn were delivered in time.
-    pub(super) holds: Vec<bool>,
+/// Returns whether the answers of all turns of a system were delivered in time.
+fn is_valid(side: &SystemTurns) -> bool {
+    side.holds.iter().all(|&holds| holds)
 }
 
-impl SystemTurns {
-    fn is_valid(&self) -> bool {
-        self.holds.iter().all(|&holds| holds)
-    }
-
-    /// Returns the metric over all turns, in its unit.
-    pub(super) fn summarise(&self, metric: FigureMetric, scale: f64) -> Statistic {
-        let values: Vec<f64> = match metric {
-            FigureMetric::ProcessorUse => self.busy.iter().map(|busy| 100.0 * busy).collect(),
-            _ => self.samples.iter().filter_map(|sample| value(sample, metric, scale)).collect(),
-        };
-        Statistic::from_values(&values, AverageMethod::Mean)
-    }
+/// Returns the metric over all turns of a system, in its unit.
+fn summarise(side: &SystemTurns, metric: FigureMetric, scale: f64) -> Statistic {
+    let values: Vec<f64> = match metric {
+        FigureMetric::ProcessorUse => side.busy.iter().map(|busy| 100.0 * busy).collect(),
+        _ => side.samples.iter().filter_map(|sample| value(sample, metric, scale)).collect(),
+    };
+    Statistic::from_values(&values, AverageMethod::Mean)
 }
 
 /// Returns the metric of a turn, in its unit and in the time of the study.
@@ -61,31 +50,32 @@ fn value(sample: &Sample, metric: FigureMetric, scale: f64) -> Option<f64> {
     }
 }
 
-pub(super) struct TableInputs<'b> {
-    pub(super) outcome: &'b StudyOutcome,
-    /// Both systems under the workload of the first system's turns.
-    pub(super) predicted: Option<&'b StudyOutcome>,
-    pub(super) sides: [&'b SystemTurns; 2],
-    pub(super) scale: f64,
-    pub(super) nodes: u32,
+/// The outcome of a database trial as a table.
+pub(crate) struct TableInputs<'b> {
+    pub(crate) outcome: &'b DatabaseOutcome,
+    pub(crate) nodes: u32,
 }
 
 impl TableInputs<'_> {
+    fn sides(&self) -> [&SystemTurns; 2] {
+        self.outcome.sides.each_ref()
+    }
+
     fn published(&self, system: &str, metric: FigureMetric) -> Option<&FigureCheck> {
-        figure(self.outcome, system, metric)
+        figure(&self.outcome.simulated, system, metric)
     }
 
     /// Returns the metric of a system under the workload of the first system's turns.
     fn predicted(&self, system: &str, metric: FigureMetric) -> Option<f64> {
-        Some(figure(self.predicted?, system, metric)?.simulated.value)
+        Some(figure(self.outcome.predicted.as_ref()?, system, metric)?.simulated.value)
     }
 
-    pub(super) fn text(&self, style: &Style) -> String {
+    pub(crate) fn text(&self, style: &Style) -> String {
         let mut rows = Vec::new();
         let mut notes = String::new();
-        for side in self.sides {
+        for side in &self.outcome.sides {
             rows.push(vec![side.label.clone()]);
-            if !side.is_valid() {
+            if !is_valid(side) {
                 let note = format!(
                     "INVALID: {}: this machine was slower than the disk's model",
                     side.label
@@ -94,7 +84,10 @@ impl TableInputs<'_> {
             }
             rows.extend(METRICS.map(|(metric, name)| self.metric_row(side, metric, name)));
         }
-        rows.push(vec![format!("{} over {}", self.sides[1].label, self.sides[0].label)]);
+        rows.push(vec![format!(
+            "{} over {}",
+            self.outcome.sides[1].label, self.outcome.sides[0].label
+        )]);
         let gain = |ratio: f64| format!("{:+.1}%", 100.0 * (ratio - 1.0));
         rows.push(self.ratio_row("more transactions".to_owned(), gain));
         let saved = |ratio: f64| saved(self.nodes, ratio).to_string();
@@ -105,7 +98,7 @@ impl TableInputs<'_> {
 
     fn metric_row(&self, side: &SystemTurns, metric: FigureMetric, name: &str) -> Vec<String> {
         let check = self.published(&side.name, metric);
-        let found = side.summarise(metric, self.scale);
+        let found = summarise(side, metric, self.outcome.time_scale);
         let values = [
             check.map(|check| check.figure.published),
             check.map(|check| check.simulated.value),
@@ -137,12 +130,15 @@ impl TableInputs<'_> {
 
     /// Returns the transactions a minute of both systems, as published, simulated, predicted and measured.
     fn rates(&self) -> [Option<(f64, f64)>; 4] {
-        let checks = self.sides.map(|side| self.published(&side.name, FigureMetric::Transactions));
+        let checks =
+            self.sides().map(|side| self.published(&side.name, FigureMetric::Transactions));
         let values_of_both = |of: fn(&FigureCheck) -> f64| Some((of(checks[0]?), of(checks[1]?)));
-        let found = self.sides.map(|side| side.summarise(FigureMetric::Transactions, self.scale));
+        let found = self
+            .sides()
+            .map(|side| summarise(side, FigureMetric::Transactions, self.outcome.time_scale));
         let measured = found.iter().all(|rate| rate.value > 0.0);
         let predicted =
-            self.sides.map(|side| self.predicted(&side.name, FigureMetric::Transactions));
+            self.sides().map(|side| self.predicted(&side.name, FigureMetric::Transactions));
         [
             values_of_both(|check| check.figure.published),
             values_of_both(|check| check.simulated.value),
@@ -154,7 +150,7 @@ impl TableInputs<'_> {
     /// Returns the minimum and the maximum ratio of two successive turns.
     fn ratio_range(&self) -> Option<(f64, f64)> {
         let rate = |sample: &Sample| Some(sample.transactions.as_ref()?.per_minute);
-        let [first, second] = self.sides.map(|side| &side.samples);
+        let [first, second] = self.sides().map(|side| &side.samples);
         let ratios: Vec<f64> = first
             .iter()
             .zip(second)
@@ -168,7 +164,7 @@ impl TableInputs<'_> {
     }
 
     /// Returns the table as JSON: one object per row of the CSV, with the same names and units.
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let object = |row: [Value; COLUMNS]| {
             let names = column_names().map(str::to_owned);
             Value::Object(names.zip(row).collect())
@@ -177,7 +173,7 @@ impl TableInputs<'_> {
     }
 
     /// Returns the table as CSV, each figure in its metric's unit.
-    pub(super) fn csv(&self) -> String {
+    pub(crate) fn csv(&self) -> String {
         let cell = |value: Value| match value {
             Value::Null => String::new(),
             Value::String(text) => text,
@@ -194,10 +190,10 @@ impl TableInputs<'_> {
     /// Returns the rows of the CSV and of the JSON.
     fn rows(&self) -> impl Iterator<Item = [Value; COLUMNS]> {
         let pairs =
-            self.sides.into_iter().flat_map(|side| METRICS.map(|(metric, _)| (side, metric)));
+            self.outcome.sides.iter().flat_map(|side| METRICS.map(|(metric, _)| (side, metric)));
         pairs.map(|(side, metric)| {
             let check = self.published(&side.name, metric);
-            let found = side.summarise(metric, self.scale);
+            let found = summarise(side, metric, self.outcome.time_scale);
             let of = |value: f64| Value::from((found.count > 0).then_some(value));
             [
                 Value::from(side.name.as_str()),
@@ -209,7 +205,7 @@ impl TableInputs<'_> {
                 of(found.min),
                 of(found.max),
                 Value::from(found.count),
-                Value::from(side.is_valid()),
+                Value::from(is_valid(side)),
                 Value::from(self.predicted(&side.name, metric)),
             ]
         })
@@ -279,11 +275,11 @@ mod tests {
             (&[false, false], false),
             (&[], true),
         ] {
-            assert_eq!(measured(holds).is_valid(), is_valid, "{holds:?}");
+            assert_eq!(is_valid(&measured(holds)), is_valid, "{holds:?}");
         }
-        let busy = measured(&[]).summarise(FigureMetric::ProcessorUse, 7.0);
+        let busy = summarise(&measured(&[]), FigureMetric::ProcessorUse, 7.0);
         assert_eq!((busy.value, busy.min, busy.max, busy.count), (50.0, 25.0, 75.0, 2));
-        assert_eq!(measured(&[]).summarise(FigureMetric::Transactions, 7.0).count, 0);
+        assert_eq!(summarise(&measured(&[]), FigureMetric::Transactions, 7.0).count, 0);
     }
 
     #[test]
@@ -377,25 +373,26 @@ mod tests {
 
     /// Calls `check` with a table at a time scale of 4; one turn of the second system is late.
     fn with(first: &[f64], second: &[f64], check_of: impl Fn(&TableInputs<'_>)) {
-        let outcome = outcome_of(vec![
+        let simulated = outcome_of(vec![
             check("b", FigureMetric::Transactions, 1.71e6, 1.75e6),
             check("a", FigureMetric::ProcessorUse, 70.4, 71.6),
             check("a", FigureMetric::Transactions, 1.37e6, 1.40e6),
         ]);
-        let a = turns("a", first, &[0.5, 0.6], false);
-        let b = turns("b", second, &[0.7], true);
-        let sides = [&a, &b];
         let predicted = outcome_of(vec![
             check("b", FigureMetric::Transactions, 1.71e6, 1.69e6),
             check("a", FigureMetric::Transactions, 1.37e6, 1.30e6),
         ]);
-        check_of(&TableInputs {
-            outcome: &outcome,
-            predicted: Some(&predicted),
-            sides,
-            scale: 4.0,
-            nodes: 1_000,
-        });
+        let outcome = DatabaseOutcome {
+            simulated,
+            predicted: Some(predicted),
+            sides: [turns("a", first, &[0.5, 0.6], false), turns("b", second, &[0.7], true)],
+            results: [None, None],
+            time_scale: 4.0,
+            description: String::new(),
+            remarks: String::new(),
+            is_complete: true,
+        };
+        check_of(&TableInputs { outcome: &outcome, nodes: 1_000 });
     }
 
     #[test]

@@ -10,13 +10,13 @@
 //! ratio of their numbers. Time in which a session waited for a processor remains part of the time elsewhere, so a
 //! system with more transactions is predicted slightly too fast.
 
-use lanemark_lab::{Lab, LabRun};
+use lanemark_lab::{Lab, LabError, LabRun};
 use lanemark_schema::result::{Provenance, RunResult, StudyOutcome};
 use lanemark_schema::workload::{LoadKind, Workload};
 use lanemark_study::Study;
 
 use super::study_parts::StudyParts;
-use crate::failure::Failure;
+use crate::error::of_database;
 
 /// Simulates both systems of `study` under the workload of `run`. This run contains the first system's turns, at the
 /// time scale `scale` on `cores` processors.
@@ -28,11 +28,11 @@ pub(super) fn predict(
     scale: f64,
     cores: u32,
     provenance: &Provenance,
-) -> Result<StudyOutcome, Failure> {
-    let text = lanemark_oltp::workload(run)?;
+) -> Result<StudyOutcome, LabError> {
+    let text = lanemark_oltp::workload(run).map_err(of_database)?;
     let measured = lanemark_study::workload::parse("the turns of the first system", &text);
     let processors = f64::from(parts.cores) / f64::from(cores.max(1));
-    let measured = in_study_time(measured.map_err(Failure::from)?, scale, processors);
+    let measured = in_study_time(measured?, scale, processors);
     let mut systems = Vec::new();
     for (name, system, workload) in study.systems() {
         let is_side = parts.sides.iter().any(|side| side.name == name);

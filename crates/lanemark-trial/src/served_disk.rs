@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lanemark_files::mounts;
-use lanemark_lab::results;
+use lanemark_lab::{LabError, results};
 use lanemark_schema::result::RunResult;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -33,7 +33,6 @@ use rustix::mount::{
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::failure::Failure;
 use crate::own_program;
 
 /// Maximum time until a server has created its disk.
@@ -52,10 +51,10 @@ const TRIES: u32 = 100;
 const MOUNT_MAX: Duration = Duration::from_secs(60);
 
 /// Moves this command into its own mount namespace. Returns the previous namespace.
-pub(crate) fn own_mounts() -> Result<File, Failure> {
-    let fail = |error| Failure::run(format!("a mount namespace can't be created: {error}"));
+pub(crate) fn own_mounts() -> Result<File, LabError> {
+    let fail = |error| LabError::run(format!("a mount namespace can't be created: {error}"));
     let outside = File::open("/proc/thread-self/ns/mnt")
-        .map_err(|error| Failure::run(format!("/proc/thread-self/ns/mnt: {error}")))?;
+        .map_err(|error| LabError::run(format!("/proc/thread-self/ns/mnt: {error}")))?;
     // SAFETY: the flag affects only mounts; the table of open files, which other code may use, stays shared.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.map_err(fail)?;
     let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
@@ -104,7 +103,7 @@ impl DiskParameters<'_> {
     }
 
     /// Returns the command that starts the server.
-    fn command(&self) -> Result<Command, Failure> {
+    fn command(&self) -> Result<Command, LabError> {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM"]);
         if let ServedForm::Disk { outside } = self.form {
@@ -115,7 +114,7 @@ impl DiskParameters<'_> {
             command.args(["chrt", "--rr", "1"]);
         }
         let words = own_program::words()
-            .map_err(|error| Failure::run(format!("this program can't be found: {error}")))?;
+            .map_err(|error| LabError::run(format!("this program can't be found: {error}")))?;
         command.args(words).arg("serve").args(&self.system);
         command.args(["--size", &format!("{} B", self.size)]);
         match self.form {
@@ -165,18 +164,18 @@ impl ServedDisk {
     pub(crate) fn start(
         wanted: &DiskParameters<'_>,
         stop: &AtomicBool,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Option<Self>, LabError> {
         let out = wanted.file("out");
         let errors = wanted.file("err");
         let result = wanted.file("json");
-        let fail = |error: std::io::Error| Failure::run(format!("lanemark serve: {error}"));
+        let fail = |error: std::io::Error| LabError::run(format!("lanemark serve: {error}"));
         let mut command = wanted.command()?;
         command.stdin(Stdio::null());
         command.stdout(File::create(&out).map_err(fail)?);
         command.stderr(File::create(&errors).map_err(fail)?);
         // Ctrl-C must reach only this command, which then ends the server.
         let child = command.process_group(0).spawn().map_err(|error| {
-            Failure::run(format!("setpriv: {error}")).hint("install the package util-linux")
+            LabError::run(format!("setpriv: {error}")).hint("install the package util-linux")
         })?;
         let mut served = Self {
             child,
@@ -218,33 +217,33 @@ impl ServedDisk {
     }
 
     /// Creates an ext4 file system on the disk.
-    pub(crate) fn format(&self) -> Result<(), Failure> {
+    pub(crate) fn format(&self) -> Result<(), LabError> {
         // The kernel must not initialise parts of the file system later.
         let options = ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
         let made = Command::new("mkfs.ext4").args(options).arg(&self.node).output();
         let made = made.map_err(|error| {
-            Failure::run(format!("mkfs.ext4: {error}")).hint("install the package e2fsprogs")
+            LabError::run(format!("mkfs.ext4: {error}")).hint("install the package e2fsprogs")
         })?;
         if made.status.success() {
             Ok(())
         } else {
             let message = String::from_utf8_lossy(&made.stderr);
-            Err(Failure::run(format!("mkfs.ext4 {}: {}", self.node.display(), message.trim())))
+            Err(LabError::run(format!("mkfs.ext4 {}: {}", self.node.display(), message.trim())))
         }
     }
 
     /// Repairs the ext4 file system of the disk, which is not mounted.
-    pub(crate) fn repair(&self) -> Result<(), Failure> {
+    pub(crate) fn repair(&self) -> Result<(), LabError> {
         let done = Command::new("e2fsck").args(["-f", "-y"]).arg(&self.node).output();
         let done = done.map_err(|error| {
-            Failure::run(format!("e2fsck: {error}")).hint("install the package e2fsprogs")
+            LabError::run(format!("e2fsck: {error}")).hint("install the package e2fsprogs")
         })?;
         // According to e2fsck(8), the codes below 4 mean that no error is left.
         if done.status.code().is_some_and(|code| code < 4) {
             return Ok(());
         }
         let message = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
-        Err(Failure::run(format!("e2fsck {}: {}: {message}", self.node.display(), done.status)))
+        Err(LabError::run(format!("e2fsck {}: {}: {message}", self.node.display(), done.status)))
     }
 
     /// Mounts the file system with `options`, separated by commas.
@@ -253,11 +252,11 @@ impl ServedDisk {
         mount_point: &Path,
         file_system: &str,
         options: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LabError> {
         let fail = |error: &dyn std::fmt::Display| {
             let node = self.node.display();
             let mount_point = mount_point.display();
-            Failure::run(format!("{node} can't be mounted at {mount_point}: {error}"))
+            LabError::run(format!("{node} can't be mounted at {mount_point}: {error}"))
         };
         let daemon = if self.is_file {
             Some(fuse2fs(&self.node, mount_point, options).map_err(|error| fail(&error))?)
@@ -286,7 +285,7 @@ impl ServedDisk {
     }
 
     /// Unmounts the disk and ends the server; returns the server's result, or `None` without the model.
-    pub(crate) fn end(mut self) -> Result<Option<RunResult>, Failure> {
+    pub(crate) fn end(mut self) -> Result<Option<RunResult>, LabError> {
         self.leave();
         if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
             self.finish();
@@ -339,14 +338,14 @@ impl ServedDisk {
     }
 
     /// Returns the failure of a server, including its error output.
-    fn failure(&mut self) -> Failure {
+    fn failure(&mut self) -> LabError {
         let errors = fs::read_to_string(&self.errors).unwrap_or_default();
         let why = match (without_notes(&errors), self.child.try_wait()) {
             (errors, _) if !errors.is_empty() => errors,
             (_, Ok(Some(status))) => format!("it ended with {status} and printed nothing"),
             (_, _) => "it did not create its disk in time".to_owned(),
         };
-        let failure = Failure::run(format!("lanemark serve: {why}"));
+        let failure = LabError::run(format!("lanemark serve: {why}"));
         let folder = self.errors.parent().unwrap_or(Path::new("/"));
         let space = rustix::fs::statvfs(folder).ok();
         let is_full = space.is_some_and(|space| space.f_bavail * space.f_frsize < FULL);

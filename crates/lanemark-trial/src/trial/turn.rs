@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use lanemark_lab::LabError;
 use lanemark_schema::result::{LiveDelivery, ProgramRun, Sample};
 use lanemark_schema::units::Duration;
 
 use super::program::{Program, ProgramEnd, ProgramEnvironment, last_lines, remove_output};
-use crate::args::FileSystem;
-use crate::failure::Failure;
-use crate::serve_control;
+use crate::file_system::FileSystem;
 use crate::served_disk::{Contents, DiskParameters, ServedDisk, ServedForm};
+use crate::server::control;
 
 /// Maximum run time of a program in one turn.
 pub(super) const PROGRAM_MAX: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
@@ -60,7 +60,7 @@ impl TurnEnvironment {
         scale: f64,
         seed: u64,
         faults: &[String],
-    ) -> Result<Option<ServedDisk>, Failure> {
+    ) -> Result<Option<ServedDisk>, LabError> {
         let served = self.serve_unmounted(name, system, contents, scale, seed, faults)?;
         let Some(mut served) = served else { return Ok(None) };
         self.mount(&mut served)?;
@@ -68,7 +68,7 @@ impl TurnEnvironment {
     }
 
     /// Mounts the file system of a system, if it has one.
-    pub(super) fn mount(&self, served: &mut ServedDisk) -> Result<(), Failure> {
+    pub(super) fn mount(&self, served: &mut ServedDisk) -> Result<(), LabError> {
         match self.file_system.name() {
             Some(name) => served.mount(&self.mount_point(), name, &self.mount_options),
             None => Ok(()),
@@ -76,7 +76,7 @@ impl TurnEnvironment {
     }
 
     /// Repairs the file system of a system, as a machine does when it starts. Only ext4 needs a program for this.
-    pub(super) fn repair(&self, served: &ServedDisk) -> Result<(), Failure> {
+    pub(super) fn repair(&self, served: &ServedDisk) -> Result<(), LabError> {
         match self.file_system {
             FileSystem::Ext4 => served.repair(),
             FileSystem::Xfs | FileSystem::Btrfs | FileSystem::None => Ok(()),
@@ -92,7 +92,7 @@ impl TurnEnvironment {
         scale: f64,
         seed: u64,
         faults: &[String],
-    ) -> Result<Option<ServedDisk>, Failure> {
+    ) -> Result<Option<ServedDisk>, LabError> {
         let mut arguments = vec![system.to_owned(), "--seed".to_owned(), seed.to_string()];
         arguments.extend(self.arguments.iter().chain(faults).cloned());
         let wanted = DiskParameters {
@@ -118,7 +118,7 @@ impl TurnEnvironment {
         served: &ServedDisk,
         output: &Path,
         earlier: Option<&Path>,
-    ) -> Result<Program, Failure> {
+    ) -> Result<Program, LabError> {
         let folder = self.mount_point();
         let around =
             ProgramEnvironment { system, device: served.node(), folder: &folder, output, earlier };
@@ -133,7 +133,7 @@ impl TurnEnvironment {
         system: &str,
         scale: f64,
         seed: u64,
-    ) -> Result<Option<Sample>, Failure> {
+    ) -> Result<Option<Sample>, LabError> {
         let contents = Contents::Over(&self.image);
         let Some(served) = self.serve(name, system, contents, scale, seed, &self.faults)? else {
             return Ok(None);
@@ -152,7 +152,7 @@ impl TurnEnvironment {
         if self.file_system.name().is_some() && self.outside.is_some() {
             let folder = File::open(self.mount_point());
             let synced = folder.and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
-            synced.map_err(|error| Failure::run(format!("{system}: sync: {error}")))?;
+            synced.map_err(|error| LabError::run(format!("{system}: sync: {error}")))?;
         }
         let sync = real(began.elapsed());
         let result = served.end()?;
@@ -161,7 +161,7 @@ impl TurnEnvironment {
             test.samples.into_iter().next()
         });
         let Some(Sample { live: Some(live), .. }) = &sample else {
-            return Err(Failure::run(format!("{system}: the command sent no requests")).hint(
+            return Err(LabError::run(format!("{system}: the command sent no requests")).hint(
                 "the command must use files in its working folder, which is on the mounted system",
             ));
         };
@@ -185,10 +185,10 @@ pub(super) fn program_failure(
     ended: &ProgramEnd,
     output: &Path,
     served: &ServedDisk,
-) -> Failure {
+) -> LabError {
     let message = last_lines(output);
     let message = if message.is_empty() { "it printed nothing".to_owned() } else { message };
-    let failure = Failure::run(format!(
+    let failure = LabError::run(format!(
         "{system}: the command ended with exit code {}: {message}",
         ended.exit_code
     ));
@@ -201,21 +201,21 @@ pub(super) fn program_failure(
 }
 
 /// Returns the number of requests so far that the model completed and this machine failed.
-pub(super) fn host_errors(served: &ServedDisk) -> Result<u64, Failure> {
+pub(super) fn host_errors(served: &ServedDisk) -> Result<u64, LabError> {
     metric(served, HOST_ERRORS).map(|errors| errors as u64)
 }
 
 /// Returns the simulated time during which requests were outstanding in a system so far, in seconds.
-fn busy_s(served: &ServedDisk) -> Result<f64, Failure> {
+fn busy_s(served: &ServedDisk) -> Result<f64, LabError> {
     metric(served, BUSY)
 }
 
 /// Returns the current value of one of the server's metrics.
-fn metric(served: &ServedDisk, name: &str) -> Result<f64, Failure> {
+fn metric(served: &ServedDisk, name: &str) -> Result<f64, LabError> {
     let fail = |why: &dyn std::fmt::Display| {
-        Failure::run(format!("{}: {why}", served.control().display()))
+        LabError::run(format!("{}: {why}", served.control().display()))
     };
-    let status = serve_control::ask(served.control(), "status").map_err(|error| fail(&error))?;
+    let status = control::ask(served.control(), "status").map_err(|error| fail(&error))?;
     let value = status.lines().find_map(|line| line.strip_prefix(name)?.parse().ok());
     value.ok_or_else(|| fail(&format!("the server does not report {}", name.trim_end())))
 }

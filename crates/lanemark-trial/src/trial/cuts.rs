@@ -5,18 +5,19 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use lanemark_files::companion;
+use lanemark_lab::LabError;
 use lanemark_schema::result::{PowerCut, PowerCutOutcome};
 use lanemark_schema::rng::{Rng, StreamKey};
 
 use super::program::{last_lines, remove_output};
 use super::turn::{PROGRAM_MAX, TurnEnvironment, host_errors, program_failure};
-use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::event::{TrialEvent, TrialObserver};
 use crate::served_disk::Contents;
-use crate::{serve_control, stop};
+use crate::server::control;
 
 /// The control command for a cut. The drive does not become ready again, because its server is killed.
 const CUT: &str = "power-cut 600s";
@@ -46,9 +47,12 @@ impl PowerCutTrial<'_> {
     /// Runs the program to its end and the check on a new server, as after a cut, but without a cut. The check must
     /// succeed here; otherwise its exit code after a cut would not mean anything. Returns `None` if the trial was
     /// stopped.
-    pub(super) fn check_without_cut(&self, progress: &mut Progress) -> Result<Option<()>, Failure> {
+    pub(super) fn check_without_cut(
+        &self,
+        observer: &mut TrialObserver<'_>,
+    ) -> Result<Option<()>, LabError> {
         let Self { bench, system, .. } = *self;
-        progress.show(&format!("{system} · check without a power cut"));
+        observer(TrialEvent::UncutCheck { system });
         let data = bench.folder.join("cut-data");
         let _removed = DataRemover(&data);
         let output = bench.output("uncut");
@@ -65,7 +69,7 @@ impl PowerCutTrial<'_> {
         drop(program);
         served.end()?;
         let fail = |why: &str| {
-            Failure::input(format!("--check: on {system}, without a power cut, {why}"))
+            LabError::input(format!("--check: on {system}, without a power cut, {why}"))
                 .hint("the check must end with exit code 0 after a complete command")
         };
         match self.run_check("uncut-check", &data, &output, self.seed)? {
@@ -79,11 +83,11 @@ impl PowerCutTrial<'_> {
     }
 
     /// Cuts the power at random moments, until the trial is stopped.
-    pub(super) fn run(&self, progress: &mut Progress) -> Vec<PowerCut> {
+    pub(super) fn run(&self, observer: &mut TrialObserver<'_>) -> Vec<PowerCut> {
         let mut random = Rng::new(StreamKey::from_seed(self.seed));
         let mut cuts = Vec::new();
         for number in 1..=self.count {
-            progress.show(&format!("{} · power cut {number} of {}", self.system, self.count));
+            observer(TrialEvent::PowerCut { system: self.system, number, cuts: self.count });
             let moment = self.wall.mul_f64(random.unit());
             match self.run_cut(number, moment) {
                 Some(cut) => cuts.push(cut),
@@ -104,12 +108,13 @@ impl PowerCutTrial<'_> {
             outcome: PowerCutOutcome::Kept,
         };
         let outcome = self.outcome(moment, &mut cut);
-        if stop::requested(&self.bench.stop) {
+        if self.bench.stop.load(Ordering::Relaxed) {
             return None;
         }
         cut.outcome = outcome.unwrap_or_else(|failure| {
-            let text = failure.to_string();
-            let cause = text.trim_start_matches("error: ").trim_end().replace('\n', "; ");
+            let hint = failure.hint.iter().map(|hint| format!("\nhint: {hint}"));
+            let text = format!("{failure}{}", hint.collect::<String>());
+            let cause = text.trim_end().replace('\n', "; ");
             Some(PowerCutOutcome::Unknown { cause })
         })?;
         Some(cut)
@@ -120,7 +125,7 @@ impl PowerCutTrial<'_> {
         &self,
         moment: Duration,
         cut: &mut PowerCut,
-    ) -> Result<Option<PowerCutOutcome>, Failure> {
+    ) -> Result<Option<PowerCutOutcome>, LabError> {
         let Self { bench, system, .. } = *self;
         let number = cut.cut;
         let data = bench.folder.join("cut-data");
@@ -138,10 +143,10 @@ impl PowerCutTrial<'_> {
             return Err(program_failure(system, ended, &output, &served));
         }
         cut.finished_before = ended.is_some();
-        let fail = |error: std::io::Error| Failure::run(format!("{system}: power cut: {error}"));
-        let answer = serve_control::ask(served.control(), CUT).map_err(fail)?;
+        let fail = |error: std::io::Error| LabError::run(format!("{system}: power cut: {error}"));
+        let answer = control::ask(served.control(), CUT).map_err(fail)?;
         if let Some(error) = answer.strip_prefix("error: ") {
-            return Err(Failure::run(format!("{system}: power cut: {}", error.trim())));
+            return Err(LabError::run(format!("{system}: power cut: {}", error.trim())));
         }
         std::thread::sleep(MEETS);
         let errors = host_errors(&served);
@@ -163,7 +168,7 @@ impl PowerCutTrial<'_> {
         data: &Path,
         output: &Path,
         seed: u64,
-    ) -> Result<Option<PowerCutOutcome>, Failure> {
+    ) -> Result<Option<PowerCutOutcome>, LabError> {
         let Self { bench, system, .. } = *self;
         let contents = Contents::FileOver { file: data, image: &bench.image };
         let served = bench.serve_unmounted(name, system, contents, 1.0, seed, &[])?;
