@@ -1,5 +1,5 @@
-//! The arguments of the `lanemark` command. The file of a command states its options with their help, their groups and
-//! its examples.
+//! The arguments of the `lanemark` command. The file of a command states its options with their help and their groups,
+//! and its examples.
 
 mod bench;
 mod compare;
@@ -7,6 +7,7 @@ mod completions;
 mod drive;
 mod fio_command;
 mod gate;
+pub(crate) mod help;
 mod host;
 mod inspect;
 mod library;

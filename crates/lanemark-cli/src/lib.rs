@@ -7,42 +7,11 @@
 //! tests are saved).
 
 mod args;
-mod bench;
-mod bench_trace;
-mod compare;
-mod completions;
-mod delivery;
-mod drive;
-mod failure;
-mod fit;
-mod formats;
-mod help;
-mod host;
-mod inspect;
-mod library;
-mod messages;
-mod oltp;
-mod outlets;
+mod emulate;
+mod measure;
+mod model;
 mod output;
-mod path;
-mod plan;
-mod progress;
-mod provenance;
-mod replay;
-mod report;
-mod samples;
-mod saving;
-mod serve;
-mod sim;
-mod stop;
-mod study;
-mod sweep;
-mod trace_file;
-mod trial;
-mod trial_database;
-mod trial_table;
-mod ui;
-mod verify;
+mod show;
 
 use std::ffi::OsString;
 
@@ -51,9 +20,14 @@ use lanemark_files::private;
 use lanemark_lab::reserved;
 use lanemark_schema::text::is_shown;
 
-use args::{Args, Command};
-use failure::{CommandOutcome, Failure};
-use messages::tell;
+use args::{Args, Command, help};
+use emulate::{serve, trial};
+use measure::{bench, inspect, oltp, verify};
+use model::{compare, drive, library, plan, sim, study, sweep};
+use output::failure::{CommandOutcome, Failure};
+use output::messages::tell;
+use output::{provenance, saving, stop};
+use show::{completions, report, ui};
 
 /// Runs the command in `words`, which begin with the program's name, and returns the exit code. This function catches
 /// the signals of the process, and may end the process, on a signal and for some commands. Therefore a process can run

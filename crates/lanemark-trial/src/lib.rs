@@ -6,14 +6,14 @@
 //! | [`database`] | runs a database study with a real database on served disks |
 //! | [`server`] | the checks, the result and the control socket of a served system |
 //! | [`served_target`] | a measured target that is a served system |
-//! | [`event`] | what a trial does, for an observer |
+//! | [`event`] | the events of a trial, for an observer |
 //! | [`file_system`] | the file systems of a trial |
 //! | [`warden`] | the process that cleans up after a killed trial |
 //! | [`error`] | errors of servers and databases as errors of the laboratory |
 //!
-//! Like the laboratory, the crate does not print, read arguments or catch signals. A flag stops a trial, and an observer
-//! receives its events. A trial runs on its own thread, so that the mount namespace of its disks does not become the
-//! namespace of the caller.
+//! Like the laboratory, the crate does not print, read arguments or catch signals. A flag stops a trial, and an
+//! observer receives its events. A trial runs on its own thread, so that the mount namespace of its disks does not
+//! become the namespace of the caller.
 
 #![warn(missing_docs)]
 

@@ -46,7 +46,7 @@ const INITIAL_USER_NAMESPACE: u64 = 0xefff_fffd;
 /// Maximum length of a command in the name of a test.
 const NAME_MAX: usize = 60;
 
-/// What a trial runs, and on which systems.
+/// The parameters of a trial.
 #[derive(Clone, Debug)]
 pub struct TrialPlan {
     /// The systems, each `drive@platform:port`.
@@ -117,10 +117,11 @@ impl Trial {
     /// Assembles the systems of `plan`, and checks the requirements of the trial.
     ///
     /// # Errors
-    /// Returns an error if a name, a value, a fault or the size is invalid, or if this machine cannot serve the systems.
+    /// Returns an error if a name, a value, a fault or the size is invalid, or if this machine cannot serve the
+    /// systems.
     pub fn new(plan: TrialPlan, library: &Library) -> Result<Self, LabError> {
         if plan.command.is_empty() {
-            return Err(LabError::input("the trial has no command"));
+            return Err(LabError::input("the command of the trial is missing"));
         }
         if plan.cuts > 0 && plan.check.is_none() {
             return Err(LabError::input("power cuts require a check"));

@@ -21,7 +21,7 @@ pub enum StartState {
     JustWritten,
     /// All sectors were written long before.
     Rested,
-    /// The drive has no data.
+    /// The drive is empty.
     Empty,
 }
 
