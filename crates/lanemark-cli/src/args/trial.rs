@@ -44,7 +44,7 @@ pub(crate) struct TrialArgs {
     pub(crate) database: DatabaseTrialArgs,
     /// File system on each system; `none` runs the command on the bare device
     #[arg(long, default_value = "ext4", conflicts_with = "database")]
-    #[arg(value_parser = PossibleValuesParser::new(FileSystem::ALL.map(|(_, name)| name)).try_map(|name| name.parse::<FileSystem>()))]
+    #[arg(value_parser = PossibleValuesParser::new(FileSystem::NAMES.map(|(name, _)| name)).try_map(|name| name.parse::<FileSystem>()))]
     pub(crate) fs: FileSystem,
     /// Additional mount options, such as barrier=0
     #[arg(long, value_name = "OPTIONS", default_value = "", conflicts_with = "database")]

@@ -268,14 +268,14 @@ mod tests {
             busy: vec![0.25, 0.75],
             holds: holds.to_vec(),
         };
-        for (holds, is_valid) in [
+        for (holds, wanted) in [
             (&[true, true][..], true),
             (&[true, false], false),
             (&[false, true], false),
             (&[false, false], false),
             (&[], true),
         ] {
-            assert_eq!(is_valid(&measured(holds)), is_valid, "{holds:?}");
+            assert_eq!(is_valid(&measured(holds)), wanted, "{holds:?}");
         }
         let busy = summarise(&measured(&[]), FigureMetric::ProcessorUse, 7.0);
         assert_eq!((busy.value, busy.min, busy.max, busy.count), (50.0, 25.0, 75.0, 2));

@@ -23,14 +23,6 @@ use crate::output;
 use crate::output::failure::{CommandOutcome, Failure};
 use crate::output::messages::tell;
 
-/// The types of entries, each with its title in a list.
-const KINDS: [(&str, LibraryKind); 4] = [
-    ("drives", LibraryKind::Drive),
-    ("platforms", LibraryKind::Platform),
-    ("hosts", LibraryKind::Host),
-    ("workloads", LibraryKind::Workload),
-];
-
 /// Opens the library that `args` name, or `./library` if it exists, or otherwise the built-in library.
 pub(crate) fn open(args: &LibraryArgs) -> Result<Library, Failure> {
     Ok(open_library(args.library.as_deref())?)
@@ -66,7 +58,7 @@ fn kinds(args: &LibraryListArgs) -> Vec<(&'static str, LibraryKind)> {
         Some(EntryKind::Workload) => kind == LibraryKind::Workload && !of_drives,
         Some(EntryKind::Sample) => false,
     };
-    KINDS.into_iter().filter(|(_, kind)| is_wanted(*kind)).collect()
+    LibraryKind::LISTED.into_iter().filter(|(_, kind)| is_wanted(*kind)).collect()
 }
 
 #[derive(Serialize)]

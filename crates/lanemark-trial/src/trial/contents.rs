@@ -128,7 +128,7 @@ fn check_file_system(image: &Path, file_system: FileSystem) -> Result<(), LabErr
     let length = open.metadata().map_err(|error| fail(error.to_string()))?.len();
     let content = ImageContent::recognise(length, |bytes, at| open.read_at(bytes, at))
         .map_err(|error| fail(error.to_string()))?;
-    let name = match (content, file_system.name()) {
+    let name = match (content, file_system.kernel_name()) {
         (ImageContent::Container(format), _) => {
             let why = format!("expected a raw disk image, found an image in the format {format}");
             return Err(fail(why).hint(conversion(image)));
@@ -207,7 +207,7 @@ mod tests {
             (FileSystem::Btrfs, 0x1_0040, b"_BHRfS_M"),
         ] {
             write(at, magic);
-            let name = kind.name().unwrap();
+            let name = kind.name();
             assert!(
                 check_file_system(&path, kind).is_ok()
                     && check_file_system(&path, FileSystem::None).is_ok()

@@ -69,7 +69,7 @@ impl TurnEnvironment {
 
     /// Mounts the file system of a system, if it has one.
     pub(super) fn mount(&self, served: &mut ServedDisk) -> Result<(), LabError> {
-        match self.file_system.name() {
+        match self.file_system.kernel_name() {
             Some(name) => served.mount(&self.mount_point(), name, &self.mount_options),
             None => Ok(()),
         }
@@ -149,7 +149,7 @@ impl TurnEnvironment {
         // Processes that the program left running must not write during or after the sync.
         drop(program);
         let began = std::time::Instant::now();
-        if self.file_system.name().is_some() && self.outside.is_some() {
+        if self.file_system.kernel_name().is_some() && self.outside.is_some() {
             let folder = File::open(self.mount_point());
             let synced = folder.and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
             synced.map_err(|error| LabError::run(format!("{system}: sync: {error}")))?;

@@ -8,7 +8,7 @@ use lanemark_study::{Library, Location, StudyError, ValueRecord, workload};
 use serde::Serialize;
 
 use super::value::{ValueJson, shown_value};
-use super::{KINDS, PlatformEntry, described};
+use super::{PlatformEntry, described};
 use crate::output;
 use crate::output::failure::Failure;
 
@@ -51,7 +51,7 @@ fn kind_of(
     if name.ends_with(".toml") {
         let file = open_file(name.as_ref())?;
         let tables = ["drive", "platform", "host", "workload"];
-        let kind = KINDS.iter().zip(tables).find(|(_, table)| file.has_table(table));
+        let kind = LibraryKind::LISTED.iter().zip(tables).find(|(_, table)| file.has_table(table));
         return kind.map(|((_, kind), _)| *kind).ok_or_else(|| {
             Failure::input(format!("{name} is not a library file"))
                 .hint("a library file contains a table [drive], [platform], [host] or [workload]")

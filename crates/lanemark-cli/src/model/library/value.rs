@@ -20,12 +20,8 @@ pub(crate) struct ValueJson {
 impl ValueJson {
     /// Converts a value and its origin.
     pub(crate) fn from_record(record: &ValueRecord) -> Self {
-        let (origin, note) = match &record.origin {
-            Origin::Sourced(text) => ("sourced", text.clone()),
-            Origin::Derived(text) => ("derived", text.clone()),
-            Origin::Assumed(text) => ("assumed", text.clone().unwrap_or_default()),
-            Origin::Overridden => ("set", String::new()),
-        };
+        let origin = record.origin.name();
+        let note = record.origin.note().unwrap_or_default().to_owned();
         let parameter = record.parameter.clone();
         let value = record.text.clone();
         let range_ratios = record.range.map(|range| [range.low, range.high]);
