@@ -16,7 +16,8 @@ from typing import IO
 
 from . import _lanemark
 from ._ask import FAULT, Progress, call, seeded
-from ._model import Library, Setting, inner, library as usual_library
+from ._model import Library, Setting, inner
+from ._model import library as usual_library
 from ._quantity import count, settings, texts
 from ._result import Result, StudyResult
 from ._scalar import coerced

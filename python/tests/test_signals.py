@@ -22,6 +22,10 @@ from lanemark.sweep import Space, Sweep
 LONG = "1000 s"
 
 
+def new_file() -> Path:
+    return Path(tempfile.mkdtemp()) / "sweep.csv"
+
+
 def whole() -> lanemark.Result:
     return lanemark.simulate(SYSTEM, "fit", duration="20 ms")
 
@@ -33,7 +37,9 @@ def whole() -> lanemark.Result:
         lambda _: lanemark.compare(SYSTEM, set={"drive.flash.read": "90 us"}, workload=TEST, duration=LONG, full=True),
         lambda run: lanemark.fit(run, "workstation-z170:m2"),
         lambda _: lanemark.Study("oltp-value-sas").run(full=True, bottleneck=True, interval=True),
-        lambda _: Sweep(Space(SYSTEM, TEST, {"queue_depth": [1, 2]}, duration=LONG, full=True)).run(Path(tempfile.mkdtemp()) / "a.csv"),
+        lambda _: Sweep(Space(SYSTEM, TEST, {"queue_depth": [1, 2]}, duration=LONG, full=True)).run(
+            Path(tempfile.mkdtemp()) / "a.csv"
+        ),
     ],
     ids=["simulate", "compare", "fit", "study", "sweep"],
 )
@@ -105,7 +111,7 @@ def test_simulations_run_in_parallel() -> None:
 
     def rate(seed: int) -> float:
         def report(ended: float, total: int) -> None:
-            if not ended and seed not in met:
+            if ended < 1 and seed not in met:
                 met.append(seed)
                 gate.wait()
 
