@@ -38,31 +38,24 @@ pub enum ColumnValues {
     Texts(Vec<Option<String>>),
 }
 
-/// The tables of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunTable {
-    /// One row per test: its parameters, and its figures over the repeats.
-    Tests,
-    /// One row per repeat of each test.
-    Samples,
-    /// One row per hop of each repeat: its utilisation, and the time that requests spend in it.
-    Hops,
-    /// One row per interval of each repeat that was recorded over time.
-    Series,
-    /// One row per non-empty bin of each test's latencies.
-    Latencies,
+named_enum! {
+    /// The tables of a run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RunTable {
+        /// One row per test: its parameters, and its figures over the repeats.
+        Tests = "tests",
+        /// One row per repeat of each test.
+        Samples = "samples",
+        /// One row per hop of each repeat: its utilisation, and the time that requests spend in it.
+        Hops = "hops",
+        /// One row per interval of each repeat that was recorded over time.
+        Series = "series",
+        /// One row per non-empty bin of each test's latencies.
+        Latencies = "latencies",
+    }
 }
 
 impl RunTable {
-    /// All tables, each with its name.
-    pub const ALL: [(&'static str, Self); 5] = [
-        ("tests", Self::Tests),
-        ("samples", Self::Samples),
-        ("hops", Self::Hops),
-        ("series", Self::Series),
-        ("latencies", Self::Latencies),
-    ];
-
     /// Returns the columns of this table of `run`.
     pub fn columns(self, run: &RunResult) -> Vec<Column> {
         match self {
