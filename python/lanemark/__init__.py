@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _lanemark
 from ._ask import Study, bench, compare, fit, inspect, load_results, simulate
-from ._emulate import Server, Trial, report, trial
+from ._emulate import Server, Trial, drive, report, trial
 from ._model import Library, System, Test, Workload, library
 from ._result import Answer, FittedDrive, Inspection, Result, StudyResult, WhatIf, results_folder
 from ._simulator import Completion, Simulator
@@ -58,6 +58,7 @@ __all__ = [
     "Workload",
     "bench",
     "compare",
+    "drive",
     "fit",
     "inspect",
     "library",

@@ -18,8 +18,9 @@ from .errors import InputError
 SYSTEM = "samsung-950-pro-512gb@workstation-z170:m2"
 FAULT = "power-cut at=2s boot=5s"
 
-#: A callback that receives the number of finished items of work and the total number of items.
-Progress = Callable[[int, int], object]
+#: A callback that receives the number of finished items of work, with the finished shares of running items, and the
+#: total number of items.
+Progress = Callable[[float, int], object]
 #: Anything from which a :class:`Workload` can be made.
 WorkloadSource = Union[str, "os.PathLike[str]", Workload, Test, Sequence[Test]]
 
@@ -87,7 +88,8 @@ def simulate(
         seed: The seed of all random numbers, 0 to 2**64 - 1.
         threads: The number of threads. Default: the number of cores.
         library: The library that contains the names. Default: the library that :func:`library` returns.
-        on_progress: Called with the number of finished repeats and their total number. An exception in it stops the
+        on_progress: Called with the number of finished repeats, with the finished shares of others, and their total
+            number. An exception in it stops the
             run.
 
     Returns:
@@ -260,7 +262,8 @@ def compare(
         seed: The seed of all random numbers.
         threads: The number of threads. Default: the number of cores.
         library: The library that contains the names.
-        on_progress: Called with the number of finished repeats and their total number.
+        on_progress: Called with the number of finished repeats, with the finished shares of others, and their total
+            number.
 
     Raises:
         InputError: If an argument is invalid, or if the arguments are inconsistent. Raised before anything runs.
@@ -411,7 +414,8 @@ class Study:
                 converged.
             seed: The seed of all random numbers.
             threads: The number of threads. Default: the number of cores.
-            on_progress: Called with the number of finished repeats and their total number.
+            on_progress: Called with the number of finished repeats, with the finished shares of others, and their total
+            number.
 
         Raises:
             InputError: If a test does not fit a drive.

@@ -1,12 +1,10 @@
-"""Served systems, trials of a program on them, and pages of several results.
+"""Served systems, trials of a program on them, pages of several results, and drive files from ratings.
 
-These functions run the ``lanemark`` command of this package in separate processes, because a server and the program
-under trial need signals and mounts that they do not share with Python.
+Servers, pages and drive files are made by the ``lanemark`` command of this package in separate processes.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -17,9 +15,10 @@ from types import TracebackType
 from typing import IO
 
 from . import _lanemark
-from ._ask import FAULT, seeded
-from ._model import Library, Setting
-from ._quantity import settings, texts
+from ._ask import FAULT, Progress, call, seeded
+from ._model import Library, Setting, inner
+from ._model import library as usual_library
+from ._quantity import count, settings, texts
 from ._result import Result, StudyResult
 from ._scalar import coerced
 from .errors import InputError, LanemarkError, RefusedError, RunError
@@ -57,10 +56,12 @@ def _run(*words: str | os.PathLike[str]) -> tuple[int, str]:
 def _options(set: Mapping[str, Setting] | None, faults: Sequence[str], seed: int, library: Library | None) -> list[str]:
     words = [word for value in settings(set) for word in ("--set", value)]
     words += [word for fault in texts("faults", faults, FAULT) for word in ("--fault", fault)]
+    return [*words, *_library(library), "--seed", str(seeded(seed))]
+
+
+def _library(library: Library | None) -> list[str]:
     folder = library.folder if library is not None else None
-    if folder is not None:
-        words += ["--library", os.fspath(folder)]
-    return [*words, "--seed", str(seeded(seed))]
+    return [] if folder is None else ["--library", os.fspath(folder)]
 
 
 class Server:
@@ -196,12 +197,11 @@ class Server:
 class Trial:
     """The outcome of a trial: the answer, and one result per system."""
 
-    def __init__(self, outcome: str) -> None:
-        content = json.loads(outcome)
+    def __init__(self, answer: str, runs: Sequence[_lanemark.Run]) -> None:
         #: The answer in a few sentences, which begins with the verdict about lost data.
-        self.answer: str = content["answer"] or ""
+        self.answer = answer
         #: The result of each system, with its power cuts in ``to_dict()["power_cuts"]``.
-        self.results = [Result(_lanemark.Run.of_json(json.dumps(run))) for run in content["runs"]]
+        self.results = [Result(run) for run in runs]
 
     @property
     def is_data_lost(self) -> bool:
@@ -221,7 +221,7 @@ def trial(
     fs: str = "ext4",
     size: str | None = None,
     source: str | os.PathLike[str] | None = None,
-    turns: int | None = None,
+    turns: int = 3,
     time_scale: float | None = None,
     cuts: int = 0,
     check: str | None = None,
@@ -229,6 +229,7 @@ def trial(
     faults: Sequence[str] = (),
     seed: int = 1,
     library: Library | None = None,
+    on_progress: Progress | None = None,
 ) -> Trial:
     """Run and time a program on several modelled systems in turn, like ``lanemark trial``. Nothing is saved.
 
@@ -238,7 +239,7 @@ def trial(
         fs: The file system on each system: ``"ext4"``, ``"xfs"``, ``"btrfs"``, or ``"none"`` for the bare device.
         size: The size of each system, such as ``"1 GiB"``.
         source: The folder that is copied to the system before each turn, or the raw image with which it starts.
-        turns: The number of turns per system. Default: 3.
+        turns: The number of turns per system.
         time_scale: Real seconds per simulated second. Default: what this machine can sustain, for each system.
         cuts: The number of power cuts of each system after the turns, which require ``check``.
         check: The shell command that runs after each cut; exit code 1 means that acknowledged data is lost.
@@ -246,25 +247,68 @@ def trial(
         faults: The faults to inject into each turn.
         seed: The seed of all random events.
         library: The library that contains the names.
+        on_progress: Called with the number of finished turns and cuts, and their total number. Turns that determine the
+            time scale do not count. An exception in it stops the trial.
 
     Raises:
         InputError: If an argument is invalid.
         RunError: If the program or the machine fails.
+        KeyboardInterrupt: If Ctrl-C stopped the trial.
     """
-    words = [*texts("systems", systems, "drive@platform:port"), "--fs", fs, *_options(set, faults, seed, library)]
-    for name, value in (
-        ("--size", size),
-        ("--from", source),
-        ("--turns", turns),
-        ("--time-scale", time_scale),
-        ("--check", check),
-        ("--cuts", cuts or None),
-    ):
-        if value is not None:
-            words += [name, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
+    names = texts("systems", systems, "drive@platform:port")
     program = texts("command", command, "sync")
-    with tempfile.TemporaryDirectory(prefix="lanemark-") as folder:
-        return Trial(_run("trial", *words, "--out", folder, "--json", "--", *program)[1])
+    if isinstance(cuts, bool) or not isinstance(cuts, int) or cuts < 0:
+        raise InputError(f"cuts: expected a whole number, found {cuts!r}")
+    own_library = usual_library() if library is None else library
+    options: _lanemark.TrialOptions = {
+        "fs": fs,
+        "size": size,
+        "source": source,
+        "turns": count("turns", turns) or 1,
+        "time_scale": time_scale,
+        "cuts": cuts,
+        "check": check,
+        "set": settings(set),
+        "faults": texts("faults", faults, FAULT),
+        "seed": seeded(seed),
+        "library": own_library.folder,
+    }
+    called = call("trial", *names, "--", *program)
+    return Trial(*_lanemark.trial(names, program, options, inner(own_library), called, on_progress))
+
+
+@coerced
+def drive(
+    name: str,
+    out: str | os.PathLike[str],
+    *,
+    protocol: str,
+    capacity: str,
+    library: Library | None = None,
+    **ratings: str | int,
+) -> Path:
+    """Write a drive file from the ratings on a box, like ``lanemark drive``, and return its path.
+
+    The path can replace the name of a drive in the name of a system. :func:`fit` makes a drive from measurements.
+
+    Args:
+        name: The display name.
+        out: The file, whose name ends in ``.toml``.
+        protocol: ``"nvme"``, ``"pcie-ahci"``, ``"sata"`` or ``"sas"``.
+        capacity: The capacity that the host can address, such as ``"2 TB"``.
+        library: The library that contains the priors.
+        ratings: The other options of ``lanemark drive``, such as ``generation=4``, ``lanes=4``, ``read="7450 MB/s"``,
+            ``random_read=1_000_000`` and ``nand="tlc"``.
+
+    Raises:
+        InputError: If a rating is unknown or invalid.
+        RefusedError: If the existing file is not a rated drive of Lanemark.
+    """
+    words = [name, "--json", "--protocol", protocol, "--capacity", capacity]
+    for option, value in ratings.items():
+        words += [f"--{option.replace('_', '-')}", str(value)]
+    _run("drive", *words, "--out", out, *_library(library))
+    return Path(out)
 
 
 def report(results: Iterable[Result | StudyResult], out: str | os.PathLike[str]) -> Path:

@@ -4,13 +4,26 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, TypedDict, final
 
-Progress = Callable[[int, int], object]
+Progress = Callable[[float, int], object]
 Path = str | PathLike[str]
 
 class Extras(TypedDict):
     bottleneck: bool
     interval: bool
     full: bool
+
+class TrialOptions(TypedDict):
+    fs: str
+    size: str | None
+    source: Path | None
+    turns: int
+    time_scale: float | None
+    cuts: int
+    check: str | None
+    set: list[str]
+    faults: list[str]
+    seed: int
+    library: Path | None
 
 class CompareOptions(TypedDict):
     model: str | None
@@ -61,6 +74,7 @@ class Library:
     def __new__(cls, folder: Path | None = None) -> Library: ...
     def names(self, kind_name: str) -> list[str]: ...
     def summary(self, kind_name: str, name: str) -> str: ...
+    def table(self, kind_name: str) -> Table: ...
 
 @final
 class System:
@@ -70,6 +84,7 @@ class System:
     @property
     def capacity_bytes(self) -> int: ...
     def path(self, workload: Workload | None = None) -> tuple[str, str]: ...
+    def values(self) -> Table: ...
 
 @final
 class Workload:
@@ -177,6 +192,14 @@ def fit(
     library: Library,
     command: list[str],
 ) -> Fit: ...
+def trial(
+    systems: list[str],
+    command: list[str],
+    options: TrialOptions,
+    library: Library,
+    called: list[str],
+    on_progress: Progress | None = None,
+) -> tuple[str, list[Run]]: ...
 def bench(
     path: Path, workload: Workload, options: Measure, command: list[str], on_progress: Progress | None = None
 ) -> Run: ...

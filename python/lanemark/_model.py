@@ -10,6 +10,7 @@ from typing import Any
 from . import _lanemark, _toml
 from ._quantity import named, settings, texts
 from ._scalar import coerced
+from ._table import Table
 from .errors import InputError
 
 Setting = str | int | float
@@ -48,6 +49,20 @@ class Library:
     def workloads(self) -> list[str]:
         """The names of all workloads."""
         return self._inner.names("workloads")
+
+    def table(self, kind: str) -> Table:
+        """Return the entries of a kind as a table.
+
+        The table of drives has the columns ``name``, ``title``, ``maker``, ``year``, ``kind``, ``connector`` and
+        ``capacity_bytes``; other tables have ``name`` and ``title``.
+
+        Args:
+            kind: ``"drives"``, ``"platforms"``, ``"hosts"`` or ``"workloads"``.
+
+        Raises:
+            InputError: If there is no such kind, or if a file of the library is invalid.
+        """
+        return Table(self._inner.table(kind))
 
     def summary(self, kind: str, name: str) -> str:
         """Return the descriptive name of a library file.
@@ -135,6 +150,15 @@ class System:
     def capacity_bytes(self) -> int:
         """The number of bytes that a test can use: the size of the volume, or of the smallest drive."""
         return self._inner.capacity_bytes
+
+    @property
+    def values(self) -> Table:
+        """The model values that the system's files state, with a row for each value that ``set`` can override.
+
+        The columns are ``parameter``, ``value``, ``unit``, ``low`` and ``high`` (the 80% range of a value that is not
+        known exactly, in its unit), ``origin`` (``sourced``, ``derived``, ``assumed`` or ``set``) and ``source``.
+        """
+        return Table(self._inner.values())
 
     def path(self, test: Test | Workload | str | None = None) -> str:
         """Return the hops as text, each with its formula and the throughput of ``test`` that it can carry.

@@ -34,6 +34,8 @@ __all__ = ["Space", "Sweep", "SweepProgress", "SweepResult", "run_chunk"]
 CHUNKS_PER_WORKER = 32
 #: The number of chunks that are submitted ahead per worker.
 AHEAD = 3
+#: The longest wait for a chunk before signals are handled, in seconds.
+WAIT_SECONDS = 0.1
 #: The number of values of an axis that are checked when a space is made.
 CHECKED_MAX = 1000
 
@@ -403,7 +405,8 @@ def _on_executor(executor: Executor, work: Work) -> None:
     try:
         submit()
         while running:
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            # A signal that arrives just before a wait does not interrupt it, so each wait is short.
+            for future in wait(running, WAIT_SECONDS, FIRST_COMPLETED).done:
                 running.discard(future)
                 work.ended(future.result() or "")
             submit()

@@ -269,3 +269,20 @@ def test_the_package_has_the_command() -> None:
     process = subprocess.run(arguments, capture_output=True, text=True, check=True)
     assert process.stdout.strip() == f"lanemark {lanemark.__version__}"
     assert importlib.util.find_spec("lanemark") is not None
+
+
+def test_tables_of_the_library_and_of_model_values() -> None:
+    drives = lanemark.library().table("drives").to_polars()
+    assert drives["name"].to_list() == lanemark.library().drives
+    row = drives.row(by_predicate=polars.col("name") == "samsung-950-pro-512gb", named=True)
+    assert (row["maker"], row["kind"], row["connector"]) == ("Samsung", "SSD", "PCIe 3.0 x4")
+    assert lanemark.library().table("workloads").columns == ["name", "title"]
+    with pytest.raises(lanemark.InputError, match="library kind"):
+        lanemark.library().table("nothing")
+    system = lanemark.System(SYSTEM, set={"drive.flash.read": "60 us"})
+    values = system.values.to_polars()
+    read = values.row(by_predicate=polars.col("parameter") == "drive.flash.read", named=True)
+    assert (read["value"], read["unit"], read["origin"]) == ("60 us", "us", "set")
+    known = lanemark.System(SYSTEM).values.to_polars().filter(polars.col("low").is_not_null())
+    assert len(known) > 0
+    assert (known["low"] < known["high"]).all()

@@ -6,17 +6,24 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from conftest import SYSTEM, TEST
 
 import lanemark
+from lanemark.sweep import Space, Sweep
 
 LONG = "1000 s"
+
+
+def new_file() -> Path:
+    return Path(tempfile.mkdtemp()) / "sweep.csv"
 
 
 def whole() -> lanemark.Result:
@@ -29,8 +36,12 @@ def whole() -> lanemark.Result:
         lambda _: lanemark.simulate(SYSTEM, TEST, duration=LONG, full=True),
         lambda _: lanemark.compare(SYSTEM, set={"drive.flash.read": "90 us"}, workload=TEST, duration=LONG, full=True),
         lambda run: lanemark.fit(run, "workstation-z170:m2"),
+        lambda _: lanemark.Study("oltp-value-sas").run(full=True, bottleneck=True, interval=True),
+        lambda _: Sweep(Space(SYSTEM, TEST, {"queue_depth": [1, 2]}, duration=LONG, full=True)).run(
+            Path(tempfile.mkdtemp()) / "a.csv"
+        ),
     ],
-    ids=["simulate", "compare", "fit"],
+    ids=["simulate", "compare", "fit", "study", "sweep"],
 )
 def test_ctrl_c_stops_a_call_at_once(call: Callable[[lanemark.Result], object]) -> None:
     run = whole()
@@ -53,9 +64,9 @@ def test_ctrl_c_stops_a_call_at_once(call: Callable[[lanemark.Result], object]) 
 
 
 def test_further_runs_are_stopped_too() -> None:
-    calls: list[tuple[int, int]] = []
+    calls: list[tuple[float, int]] = []
 
-    def stop(ended: int, total: int) -> None:
+    def stop(ended: float, total: int) -> None:
         # The test itself has finished, and its additional runs are in progress.
         if total > 1 and ended:
             calls.append((ended, total))
@@ -68,7 +79,7 @@ def test_further_runs_are_stopped_too() -> None:
 
 
 def test_an_exception_in_the_progress_callback_stops_a_run() -> None:
-    def stop(ended: int, total: int) -> None:
+    def stop(ended: float, total: int) -> None:
         if ended:
             raise RuntimeError(f"{ended} of {total}")
 
@@ -77,9 +88,19 @@ def test_an_exception_in_the_progress_callback_stops_a_run() -> None:
 
 
 def test_progress_is_reported_until_the_end() -> None:
-    reports: list[tuple[int, int]] = []
+    reports: list[tuple[float, int]] = []
     lanemark.simulate(SYSTEM, "quick", duration="1 ms", full=True, on_progress=lambda *now: reports.append(now))
     assert reports[-1] == (18, 18)
+    assert reports == sorted(reports)
+
+
+def test_progress_is_reported_within_a_repeat() -> None:
+    reports: list[float] = []
+    lanemark.simulate(
+        SYSTEM, TEST, duration="60 s", repeats=1, full=True, on_progress=lambda now, _: reports.append(now)
+    )
+    assert reports[-1] == 1
+    assert any(0 < now < 1 for now in reports)
     assert reports == sorted(reports)
 
 
@@ -89,8 +110,8 @@ def test_simulations_run_in_parallel() -> None:
     met: list[int] = []
 
     def rate(seed: int) -> float:
-        def report(ended: int, total: int) -> None:
-            if not ended and seed not in met:
+        def report(ended: float, total: int) -> None:
+            if ended < 1 and seed not in met:
                 met.append(seed)
                 gate.wait()
 

@@ -1,5 +1,5 @@
-//! The arguments of the `lanemark` command. The file of a command states its options with their help, their groups and
-//! its examples.
+//! The arguments of the `lanemark` command. The file of a command states its options with their help and their groups,
+//! and its examples.
 
 mod bench;
 mod compare;
@@ -7,6 +7,7 @@ mod completions;
 mod drive;
 mod fio_command;
 mod gate;
+pub(crate) mod help;
 mod host;
 mod inspect;
 mod library;
@@ -40,12 +41,12 @@ pub(crate) use report::ReportArgs;
 pub(crate) use run::{RunArgs, SeriesArgs};
 pub(crate) use save::{NameArgs, SaveArgs};
 pub(crate) use scale::{MemoryArgs, SeedArgs, WorkloadScaleArgs};
-pub(crate) use serve::{ServeArgs, ServeCommand, StartArg};
+pub(crate) use serve::{ServeArgs, ServeCommand};
 pub(crate) use sim::SimArgs;
 pub(crate) use study::StudyArgs;
 pub(crate) use sweep::SweepArgs;
 pub(crate) use trace::{TraceArgs, refuse_with_trace, trace_file};
-pub(crate) use trial::{FileSystem, TrialArgs};
+pub(crate) use trial::TrialArgs;
 pub(crate) use ui::UiArgs;
 pub(crate) use verify::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
 

@@ -7,48 +7,11 @@
 //! tests are saved).
 
 mod args;
-mod bench;
-mod bench_trace;
-mod compare;
-mod completions;
-mod delivery;
-mod drive;
-mod failure;
-mod fit;
-mod formats;
-mod help;
-mod host;
-mod inspect;
-mod library;
-mod marked;
-mod messages;
-mod oltp;
-mod oltp_live;
-mod outlets;
+mod emulate;
+mod measure;
+mod model;
 mod output;
-mod own_program;
-mod path;
-mod plan;
-mod progress;
-mod provenance;
-mod replay;
-mod report;
-mod samples;
-mod saving;
-mod serve;
-mod serve_control;
-mod serve_start;
-mod served_disk;
-mod served_target;
-mod sim;
-mod stop;
-mod study;
-mod sweep;
-mod trace_file;
-mod trial;
-mod ui;
-mod verify;
-mod warden;
+mod show;
 
 use std::ffi::OsString;
 
@@ -57,16 +20,21 @@ use lanemark_files::private;
 use lanemark_lab::reserved;
 use lanemark_schema::text::is_shown;
 
-use args::{Args, Command};
-use failure::{CommandOutcome, Failure};
-use messages::tell;
+use args::{Args, Command, help};
+use emulate::{serve, trial};
+use measure::{bench, inspect, oltp, verify};
+use model::{compare, drive, library, plan, sim, study, sweep};
+use output::failure::{CommandOutcome, Failure};
+use output::messages::tell;
+use output::{provenance, saving, stop};
+use show::{completions, report, ui};
 
 /// Runs the command in `words`, which begin with the program's name, and returns the exit code. This function catches
 /// the signals of the process, and may end the process, on a signal and for some commands. Therefore a process can run
 /// only one command.
 pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words = provenance::words_are(words);
-    if warden::ran_as_one(words) {
+    if lanemark_trial::warden::ran_as_warden(words) {
         return 0;
     }
     let understood = help::command().try_get_matches_from(words);

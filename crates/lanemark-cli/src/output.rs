@@ -1,4 +1,14 @@
-//! The output on stdout, and its style.
+//! The output of commands: stdout and its style, messages, progress, saved files, and the end of a command.
+
+pub(crate) mod delivery;
+pub(crate) mod failure;
+pub(crate) mod formats;
+pub(crate) mod messages;
+pub(crate) mod outlets;
+pub(crate) mod progress;
+pub(crate) mod provenance;
+pub(crate) mod saving;
+pub(crate) mod stop;
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -7,7 +17,7 @@ use lanemark_lab::json;
 use lanemark_report::Style;
 use lanemark_schema::text::{REPLACEMENT, is_shown};
 
-use crate::failure::Failure;
+use failure::Failure;
 
 /// Width of the output if stdout is not a terminal.
 const WIDTH: usize = 100;

@@ -12,6 +12,8 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Ratio, Watts};
 use lanemark_schema::workload::AverageMethod;
+use lanemark_study::catalogue::DriveEntry;
+use lanemark_study::origin::{UncertainValue, ValueRecord};
 use lanemark_study::sweep::key;
 
 /// A named column.
@@ -36,31 +38,24 @@ pub enum ColumnValues {
     Texts(Vec<Option<String>>),
 }
 
-/// The tables of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunTable {
-    /// One row per test: its parameters, and its figures over the repeats.
-    Tests,
-    /// One row per repeat of each test.
-    Samples,
-    /// One row per hop of each repeat: its utilisation, and the time that requests spend in it.
-    Hops,
-    /// One row per interval of each repeat that was recorded over time.
-    Series,
-    /// One row per non-empty bin of each test's latencies.
-    Latencies,
+named_enum! {
+    /// The tables of a run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RunTable {
+        /// One row per test: its parameters, and its figures over the repeats.
+        Tests = "tests",
+        /// One row per repeat of each test.
+        Samples = "samples",
+        /// One row per hop of each repeat: its utilisation, and the time that requests spend in it.
+        Hops = "hops",
+        /// One row per interval of each repeat that was recorded over time.
+        Series = "series",
+        /// One row per non-empty bin of each test's latencies.
+        Latencies = "latencies",
+    }
 }
 
 impl RunTable {
-    /// All tables, each with its name.
-    pub const ALL: [(&'static str, Self); 5] = [
-        ("tests", Self::Tests),
-        ("samples", Self::Samples),
-        ("hops", Self::Hops),
-        ("series", Self::Series),
-        ("latencies", Self::Latencies),
-    ];
-
     /// Returns the columns of this table of `run`.
     pub fn columns(self, run: &RunResult) -> Vec<Column> {
         match self {
@@ -71,6 +66,54 @@ impl RunTable {
             Self::Latencies => latencies(run),
         }
     }
+}
+
+/// Returns the model values that the files of a system state, each with its 80% range, its unit and its origin. The
+/// range is in the value's unit.
+pub fn model_values(values: &[ValueRecord], uncertain: &[UncertainValue]) -> Vec<Column> {
+    let parts = |text: &str| {
+        let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
+        let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+        Some((number.parse::<f64>().ok()?, unit.trim().to_owned()))
+    };
+    let row = |record: &ValueRecord| {
+        let (number, unit) = parts(&record.text).unzip();
+        let range = uncertain.iter().find(|one| one.parameter == record.parameter);
+        let bound = |ratio: Option<f64>| Some(number? * ratio?);
+        let low = bound(range.map(|one| one.range.low));
+        let high = bound(range.map(|one| one.range.high));
+        (record.clone(), unit, low, high)
+    };
+    TableBuilder(values.iter().map(row).collect(), Vec::new())
+        .text("parameter", |row| row.0.parameter.clone())
+        .text("value", |row| row.0.text.clone())
+        .text("unit", |row| row.1.clone().unwrap_or_default())
+        .number("low", |row| row.2)
+        .number("high", |row| row.3)
+        .text("origin", |row| row.0.origin.name().to_owned())
+        .text("source", |row| row.0.origin.note().unwrap_or_default().to_owned())
+        .1
+}
+
+/// Returns the drives of a library, with the heads of their files.
+pub fn drives(entries: Vec<DriveEntry>) -> Vec<Column> {
+    TableBuilder(entries, Vec::new())
+        .text("name", |entry| entry.id.clone())
+        .text("title", |entry| entry.name.clone())
+        .text("maker", |entry| entry.maker.clone())
+        .maybe_whole("year", |entry| entry.year.map(u32::from))
+        .text("kind", |entry| entry.kind.name().to_owned())
+        .text("connector", |entry| entry.plug.to_string())
+        .whole("capacity_bytes", |entry| entry.capacity.get())
+        .1
+}
+
+/// Returns the names and titles of library entries.
+pub fn titles(entries: Vec<(String, String)>) -> Vec<Column> {
+    TableBuilder(entries, Vec::new())
+        .text("name", |(name, _)| name.clone())
+        .text("title", |(_, title)| title.clone())
+        .1
 }
 
 /// A table under construction, with rows of one type.

@@ -6,6 +6,7 @@
 //! | `run`, `ask`, `study` | runs and other queries, and their answers |
 //! | `simulator` | the simulator's open interface, for a custom load |
 //! | `sweep` | chunks of a sweep, for callers that distribute them |
+//! | `trial` | trials of a program on served systems |
 //! | `table` | results as streams of Arrow |
 //! | `watch` | work that runs without the interpreter's lock and that a signal ends |
 //! | `failure` | errors as exceptions, with the command's message |
@@ -25,6 +26,7 @@ mod study;
 mod sweep;
 mod system;
 mod table;
+mod trial;
 mod watch;
 mod workload;
 
@@ -51,6 +53,8 @@ mod _lanemark {
     use super::system::System;
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::trial::trial;
     #[pymodule_export]
     use super::watch::Cancel;
     #[pymodule_export]

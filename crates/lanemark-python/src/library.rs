@@ -3,18 +3,13 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use lanemark_lab::open_library;
+use lanemark_lab::{columns, open_library};
 use lanemark_study::library::LibraryKind;
+use lanemark_study::{StudyError, catalogue};
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, input};
-
-const KINDS: [(&str, LibraryKind); 4] = [
-    ("drives", LibraryKind::Drive),
-    ("platforms", LibraryKind::Platform),
-    ("hosts", LibraryKind::Host),
-    ("workloads", LibraryKind::Workload),
-];
+use crate::table::Table;
 
 /// A library of drives, platforms, hosts and workloads.
 #[pyclass(frozen, module = "lanemark._lanemark")]
@@ -28,7 +23,7 @@ impl Library {
 }
 
 fn kind(name: &str) -> Result<LibraryKind, Failure> {
-    let found = KINDS.iter().find(|(known, _)| *known == name);
+    let found = LibraryKind::LISTED.iter().find(|(known, _)| *known == name);
     let unknown = || {
         input(format!(
             "`{name}` is not a library kind: expected drives, platforms, hosts or workloads"
@@ -47,6 +42,22 @@ impl Library {
 
     fn names(&self, kind_name: &str) -> Result<Vec<String>, Failure> {
         Ok(self.own().names(kind(kind_name)?))
+    }
+
+    /// The entries of a kind, with a row for each.
+    fn table(&self, py: Python<'_>, kind_name: &str) -> Result<Table, Failure> {
+        let library = self.own();
+        let kind = kind(kind_name)?;
+        py.detach(move || {
+            let names = library.names(kind);
+            if kind == LibraryKind::Drive {
+                let entries = names.iter().map(|name| catalogue::drive(&library, name));
+                return Table::new(columns::drives(entries.collect::<Result<_, _>>()?));
+            }
+            let title = |name: String| Ok((name.clone(), library.summary(kind, &name)?));
+            let titles: Result<_, StudyError> = names.into_iter().map(title).collect();
+            Table::new(columns::titles(titles?))
+        })
     }
 
     fn summary(&self, kind_name: &str, name: &str) -> Result<String, Failure> {

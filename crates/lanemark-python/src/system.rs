@@ -1,6 +1,6 @@
 //! Systems: drives in ports of a platform, assembled and checked.
 
-use lanemark_lab::{assemble, settings};
+use lanemark_lab::{assemble, columns, settings};
 use lanemark_report::{Style, path_svg, path_table};
 use lanemark_schema::result::ParameterOverride;
 use lanemark_schema::workload::Test;
@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::failure::{Failure, input};
 use crate::library::Library;
+use crate::table::Table;
 use crate::workload::Workload;
 
 /// A system, and the inputs from which it was assembled.
@@ -50,6 +51,11 @@ impl System {
     #[getter]
     fn capacity_bytes(&self) -> u64 {
         self.system.capacity().get()
+    }
+
+    /// The model values that the system's files state.
+    fn values(&self) -> Result<Table, Failure> {
+        Table::new(columns::model_values(&self.system.values, &self.system.uncertain))
     }
 
     /// The hops as text and as a drawing, for the only test of `workload`, or for small random reads.

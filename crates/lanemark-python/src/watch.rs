@@ -5,12 +5,13 @@
 //! runs in a separate thread while the calling thread checks for signals. In both cases the calling thread forwards
 //! progress, and cancels the work if a signal handler or the progress callback raises an exception.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lanemark_lab::Event;
+use lanemark_lab::{Event, TestPosition};
 use pyo3::prelude::*;
 
 /// Interval between two checks for signals.
@@ -37,24 +38,40 @@ impl Cancel {
     }
 }
 
-/// The number of finished pieces of work, and the total number of pieces.
+/// The finished pieces of work, and the total number of pieces.
 #[derive(Default)]
-pub(crate) struct Progress {
-    ended: AtomicUsize,
-    total: AtomicUsize,
+pub(crate) struct Progress(Mutex<ProgressCounts>);
+
+#[derive(Default)]
+struct ProgressCounts {
+    ended: usize,
+    total: usize,
+    /// The share of each running repeat that is done.
+    running: BTreeMap<TestPosition, f64>,
+    /// The largest number that was reported, because a share may decrease while a test converges.
+    reported: f64,
 }
 
 impl Progress {
     /// Creates a progress record for this number of pieces.
     pub(crate) fn with_total(total: usize) -> Self {
-        Self { ended: AtomicUsize::new(0), total: AtomicUsize::new(total) }
+        Self(Mutex::new(ProgressCounts { total, ..ProgressCounts::default() }))
+    }
+
+    fn counted(&self) -> MutexGuard<'_, ProgressCounts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records an event of the laboratory.
     pub(crate) fn note(&self, event: &Event<'_>) {
         match event {
-            Event::Sampled(..) => {
-                self.ended.fetch_add(1, Ordering::Relaxed);
+            Event::Advanced(at, so_far) => {
+                self.counted().running.insert(*at, so_far.share.unwrap_or_default().min(1.0));
+            }
+            Event::Sampled(at, _) => {
+                let mut counted = self.counted();
+                counted.running.remove(at);
+                counted.ended += 1;
             }
             Event::SensitivityRun { ended, total } | Event::Drawn { ended, total } => {
                 self.set(*ended, *total);
@@ -65,12 +82,15 @@ impl Progress {
 
     /// Records the number of finished pieces.
     pub(crate) fn set(&self, ended: usize, total: usize) {
-        self.ended.store(ended, Ordering::Relaxed);
-        self.total.store(total, Ordering::Relaxed);
+        *self.counted() = ProgressCounts { ended, total, ..ProgressCounts::default() };
     }
 
-    fn counts(&self) -> (usize, usize) {
-        (self.ended.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
+    /// Returns the number of finished pieces, with the finished shares of others, and the total number.
+    fn counts(&self) -> (f64, usize) {
+        let mut counted = self.counted();
+        let running: f64 = counted.running.values().sum();
+        counted.reported = counted.reported.max(counted.ended as f64 + running);
+        (counted.reported, counted.total)
     }
 }
 
@@ -79,7 +99,7 @@ pub(crate) struct SignalWatch<'l> {
     cancel: &'l lanemark_lab::CancelFlag,
     progress: &'l Progress,
     on_progress: Option<&'l Py<PyAny>>,
-    reported: Option<(usize, usize)>,
+    reported: Option<(f64, usize)>,
     last: Option<Instant>,
     raised: Option<PyErr>,
 }

@@ -17,6 +17,7 @@ use lanemark_schema::workload::{AverageMethod, Pattern, Test};
 
 use crate::Style;
 use crate::database;
+use crate::figure_table::heading;
 use crate::number::{
     ABSENT, fixed, has_latency, known_value, or_absent, percent_whole, ratio, significant,
 };
@@ -138,9 +139,9 @@ pub fn compare_table(
         if detail {
             write_percentiles(&mut sheet, runs, &latencies);
         }
-        for (heading, metric) in OTHERS {
+        for metric in OTHERS {
             if shared.iter().any(|(a, b)| has_metric(metric, a) && has_metric(metric, b)) {
-                write_metric_section(&mut sheet, runs, heading, metric, &shared);
+                write_metric_section(&mut sheet, runs, heading(metric), metric, &shared);
             }
         }
         let have_transactions = |(a, b): &&(&TestResult, &TestResult)| {
@@ -159,13 +160,13 @@ pub fn compare_table(
 }
 
 /// Metrics that are compared in addition to throughput and mean latency, for tests that have such a figure.
-const OTHERS: [(&str, FigureMetric); 6] = [
-    ("Mean power of the drives, W", FigureMetric::Power),
-    ("Battery life, h", FigureMetric::BatteryLife),
-    ("Transactions a minute", FigureMetric::Transactions),
-    ("Mean latency of reads, µs", FigureMetric::ReadLatency),
-    ("Mean latency of writes, µs", FigureMetric::WriteLatency),
-    ("Busy processors of the server, %", FigureMetric::ProcessorUse),
+const OTHERS: [FigureMetric; 6] = [
+    FigureMetric::Power,
+    FigureMetric::BatteryLife,
+    FigureMetric::Transactions,
+    FigureMetric::ReadLatency,
+    FigureMetric::WriteLatency,
+    FigureMetric::ProcessorUse,
 ];
 
 /// Returns whether a test has a value of `metric` that no other row shows.
@@ -235,7 +236,7 @@ pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRun
     };
     add(FigureMetric::Throughput, &rates);
     add(FigureMetric::Latency, &latencies);
-    for (_, metric) in OTHERS {
+    for metric in OTHERS {
         let there = shared.iter().filter(|(a, b)| has_metric(metric, a) && has_metric(metric, b));
         add(metric, &there.copied().collect::<Vec<_>>());
     }

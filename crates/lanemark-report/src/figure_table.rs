@@ -32,7 +32,7 @@ pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<FigureMetric> {
     let count = |metric: FigureMetric| {
         outcome.figures.iter().filter(|check| check.figure.metric == metric).count()
     };
-    let mut metrics = FigureMetric::ALL.to_vec();
+    let mut metrics = FigureMetric::NAMES.map(|(_, metric)| metric).to_vec();
     metrics.retain(|metric| count(*metric) > 0);
     metrics.sort_by_key(|metric| std::cmp::Reverse(count(*metric)));
     if metrics.is_empty() {

@@ -146,7 +146,7 @@ fn kinds(damage: &[DamagedRange]) -> String {
         DamageKind::Unreadable => "the device reports an error",
     };
     let there =
-        DamageKind::ALL.iter().filter(|kind| damage.iter().any(|entry| entry.kind == **kind));
+        DamageKind::NAMES.iter().filter(|(_, kind)| damage.iter().any(|entry| entry.kind == *kind));
     let meanings: Vec<String> =
         there.map(|kind| format!("{}: {}", kind.name(), meaning(*kind))).collect();
     meanings.join("; ")

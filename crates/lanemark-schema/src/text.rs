@@ -132,6 +132,50 @@ pub fn grouped(text: &str) -> String {
     result + &text[start + whole..]
 }
 
+/// Declares an enum whose variants have one name each, which files, options and documents use. A variant without a name
+/// does not compile.
+#[macro_export]
+macro_rules! named_enum {
+    ($(#[$of_enum:meta])* pub enum $Enum:ident {
+        $($(#[$of_variant:meta])* $Variant:ident = $name:literal),+ $(,)?
+    }) => {
+        $(#[$of_enum])*
+        pub enum $Enum {
+            $($(#[$of_variant])* $Variant),+
+        }
+
+        impl $Enum {
+            /// All variants in the order of their declaration, each with its name.
+            pub const NAMES: [(&'static str, Self); [$($name),+].len()] =
+                [$(($name, Self::$Variant)),+];
+
+            /// Returns the name of the variant.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Variant => $name),+
+                }
+            }
+        }
+
+        impl ::std::fmt::Display for $Enum {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl ::std::str::FromStr for $Enum {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                let found = Self::NAMES.iter().find(|(name, _)| *name == text);
+                found.map(|(_, one)| *one).ok_or_else(|| {
+                    format!("one of {}", Self::NAMES.map(|(name, _)| name).join(", "))
+                })
+            }
+        }
+    };
+}
+
 /// Implements the serialisation of a type as its displayed text.
 macro_rules! saved_as_text {
     ($saved:ty) => {

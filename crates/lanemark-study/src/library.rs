@@ -45,6 +45,14 @@ pub struct Library {
 }
 
 impl LibraryKind {
+    /// The kinds that a list of the library contains, each with the name of its folder.
+    pub const LISTED: [(&'static str, Self); 4] = [
+        ("drives", Self::Drive),
+        ("platforms", Self::Platform),
+        ("hosts", Self::Host),
+        ("workloads", Self::Workload),
+    ];
+
     /// Returns the folder for this kind of file, and the word for one file.
     fn names(self) -> (&'static str, &'static str) {
         match self {

@@ -21,6 +21,24 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Returns the name of the kind of origin.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Sourced(_) => "sourced",
+            Self::Derived(_) => "derived",
+            Self::Assumed(_) => "assumed",
+            Self::Overridden => "set",
+        }
+    }
+
+    /// Returns the source or the reason, if the file states it.
+    pub fn note(&self) -> Option<&str> {
+        match self {
+            Self::Sourced(text) | Self::Derived(text) | Self::Assumed(Some(text)) => Some(text),
+            Self::Assumed(None) | Self::Overridden => None,
+        }
+    }
+
     /// Returns whether the source states that the value of `key` was found in no opened publication: with the clause
     /// `unverified`, or `unverified: random_read, random_write` for some keys.
     pub fn is_unverified(&self, key: &str) -> bool {

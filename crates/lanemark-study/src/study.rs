@@ -392,22 +392,7 @@ fn read_figure(
     let column = systems.iter().find(|column| column.name == system);
     let workload = column.map_or(workload, |column| &column.workload);
     workload::known_test(workload, &test, section.location_of("test"))?;
-    let metric = section.choice(
-        "metric",
-        &[
-            ("throughput", FigureMetric::Throughput),
-            ("iops", FigureMetric::Iops),
-            ("latency", FigureMetric::Latency),
-            ("processor-share", FigureMetric::ProcessorShare),
-            ("gain", FigureMetric::Gain),
-            ("power", FigureMetric::Power),
-            ("battery-life", FigureMetric::BatteryLife),
-            ("transactions", FigureMetric::Transactions),
-            ("read-latency", FigureMetric::ReadLatency),
-            ("write-latency", FigureMetric::WriteLatency),
-            ("processor-use", FigureMetric::ProcessorUse),
-        ],
-    )?;
+    let metric = section.choice("metric", &FigureMetric::NAMES)?;
     let published = match metric {
         FigureMetric::Throughput => section.quantity::<BytesPerSecond>("value")?.as_megabytes(),
         FigureMetric::Latency | FigureMetric::ReadLatency | FigureMetric::WriteLatency => {

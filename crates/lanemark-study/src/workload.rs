@@ -255,7 +255,7 @@ fn rounds(layers: &TestTables<'_, '_>) -> Result<Option<RoundSettings>, StudyErr
     let length: Option<Duration> = layers.quantity("round")?;
     let section = layers.table_with("track");
     let tracked = if section.has("track") {
-        Some(section.choice("track", &TrackedFigure::ALL)?)
+        Some(section.choice("track", &TrackedFigure::NAMES)?)
     } else {
         None
     };

@@ -12,19 +12,6 @@ use lanemark_schema::text::significant;
 use crate::document::Section;
 use crate::error::{Location, StudyError};
 
-/// Metrics that may appear in an expression.
-const METRICS: [(&str, FigureMetric); 9] = [
-    ("throughput", FigureMetric::Throughput),
-    ("iops", FigureMetric::Iops),
-    ("latency", FigureMetric::Latency),
-    ("power", FigureMetric::Power),
-    ("processor-share", FigureMetric::ProcessorShare),
-    ("transactions", FigureMetric::Transactions),
-    ("read-latency", FigureMetric::ReadLatency),
-    ("write-latency", FigureMetric::WriteLatency),
-    ("processor-use", FigureMetric::ProcessorUse),
-];
-
 /// The written answer, as read from the file.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenAnswer {
@@ -236,10 +223,10 @@ impl AnswerCell {
         knows: &dyn Fn(&str, &str) -> bool,
     ) -> Result<Self, StudyError> {
         let (metric, rest) = match text.split_once(" of ") {
-            Some((name, rest)) => match METRICS.iter().find(|(known, _)| *known == name) {
-                Some((_, metric)) => (*metric, rest),
+            Some((name, rest)) => match metrics().find(|(known, _)| *known == name) {
+                Some((_, metric)) => (metric, rest),
                 None => {
-                    let known = METRICS.iter().map(|(name, _)| *name);
+                    let known = metrics().map(|(name, _)| name);
                     return Err(StudyError::unknown(location.clone(), "metric", name, known));
                 }
             },
@@ -261,6 +248,11 @@ impl AnswerCell {
         let statistic = self.metric.value_in(system.run.test(&self.test)?);
         (statistic.count > 0).then_some(statistic.value)
     }
+}
+
+/// Returns the metrics that may appear in an expression. A gain requires two results, which a ratio states.
+fn metrics() -> impl Iterator<Item = (&'static str, FigureMetric)> {
+    FigureMetric::NAMES.into_iter().filter(|(_, metric)| *metric != FigureMetric::Gain)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use lanemark_measure::{EngineKind, ErrorReaction};
 
 use super::{FioCommandArgs, NameArgs, RunArgs, SeriesArgs, TraceArgs, WorkloadScaleArgs};
-use crate::formats::OutputFormat;
+use crate::output::formats::OutputFormat;
 
 /// Options of a workload, which do not apply to the measurement of a host.
 const HOST_CONFLICTS: [&str; 4] = ["workload", "out", "no_save", "fio_command"];

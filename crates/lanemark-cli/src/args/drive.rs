@@ -8,7 +8,7 @@ use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Rat
 use lanemark_study::workload;
 
 use super::{HostOption, LibraryArgs};
-use crate::failure::Failure;
+use crate::output::failure::Failure;
 
 /// The protocol of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

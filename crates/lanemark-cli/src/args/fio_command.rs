@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use lanemark_formats::command_lines;
 use lanemark_schema::text::shell_word;
 
-use crate::failure::Failure;
+use crate::output::failure::Failure;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FioCommandArgs {

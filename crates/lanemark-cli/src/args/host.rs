@@ -7,7 +7,7 @@ use lanemark_lab::results;
 use lanemark_study::Library;
 use lanemark_study::host::{SEPARATORS, hosted};
 
-use crate::failure::Failure;
+use crate::output::failure::Failure;
 
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct HostOption {

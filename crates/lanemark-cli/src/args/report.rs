@@ -12,7 +12,7 @@ use lanemark_schema::workload::Pattern;
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
 
 use super::NameArgs;
-use crate::formats::OutputFormat;
+use crate::output::formats::OutputFormat;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\

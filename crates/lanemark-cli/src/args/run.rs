@@ -8,6 +8,7 @@ use lanemark_schema::units::Duration;
 use lanemark_schema::workload::TrackedFigure;
 
 use super::{LibraryArgs, SaveArgs};
+use crate::output::delivery::ExtraFiles;
 
 /// The view of a run over time.
 #[derive(Debug, ClapArgs)]
@@ -30,6 +31,11 @@ pub(crate) struct SeriesArgs {
 }
 
 impl SeriesArgs {
+    /// Returns the files that receive the result in addition.
+    pub(crate) fn files(&self) -> ExtraFiles<'_> {
+        ExtraFiles { page: self.html.as_deref(), series: self.series.as_deref() }
+    }
+
     /// Returns the options for recording over time in the form that the laboratory uses.
     pub(crate) fn over_time(&self) -> SeriesSettings {
         let Self { steady, track, interval, series, .. } = self;

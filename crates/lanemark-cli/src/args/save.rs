@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use crate::saving::Destination;
+use crate::output::saving::Destination;
 
 /// The location of a saved result.
 #[derive(Debug, ClapArgs)]

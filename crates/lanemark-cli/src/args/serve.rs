@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Subcommand};
 use lanemark_schema::units::Bytes;
 use lanemark_serve::clock::TimeScale;
+use lanemark_trial::server::start::StartState;
 
 use super::LibraryArgs;
 
@@ -120,6 +121,16 @@ pub(crate) enum StartArg {
     Rested,
     /// No data: as before sequential writes
     Empty,
+}
+
+impl From<StartArg> for StartState {
+    fn from(start: StartArg) -> Self {
+        match start {
+            StartArg::JustWritten => Self::JustWritten,
+            StartArg::Rested => Self::Rested,
+            StartArg::Empty => Self::Empty,
+        }
+    }
 }
 
 impl ServeArgs {

@@ -8,7 +8,7 @@ use super::{
     FioCommandArgs, HostOption, MemoryArgs, NameArgs, RunArgs, SeriesArgs, TraceArgs,
     WorkloadScaleArgs,
 };
-use crate::formats::OutputFormat;
+use crate::output::formats::OutputFormat;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = with_systems("\

@@ -9,7 +9,7 @@ use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
 use lanemark_trace::{BlkparseAction, Format};
 
-use crate::failure::Failure;
+use crate::output::failure::Failure;
 
 /// Endings of workload files.
 const WORKLOADS: [&str; 3] = ["toml", "fio", "icf"];

@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_serve::clock::TimeScale;
+use lanemark_trial::FileSystem;
 
 use super::LibraryArgs;
 
@@ -41,7 +43,8 @@ pub(crate) struct TrialArgs {
     #[command(flatten)]
     pub(crate) database: DatabaseTrialArgs,
     /// File system on each system; `none` runs the command on the bare device
-    #[arg(long, value_enum, default_value = "ext4", conflicts_with = "database")]
+    #[arg(long, default_value = "ext4", conflicts_with = "database")]
+    #[arg(value_parser = PossibleValuesParser::new(FileSystem::NAMES.map(|(name, _)| name)).try_map(|name| name.parse::<FileSystem>()))]
     pub(crate) fs: FileSystem,
     /// Additional mount options, such as barrier=0
     #[arg(long, value_name = "OPTIONS", default_value = "", conflicts_with = "database")]
@@ -134,25 +137,4 @@ pub(crate) struct DatabaseTrialArgs {
     /// Also write the figures side by side to this CSV file
     #[arg(long, value_name = "FILE.csv", requires = "database")]
     pub(crate) csv: Option<PathBuf>,
-}
-
-/// The file systems of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FileSystem {
-    Ext4,
-    Xfs,
-    Btrfs,
-    None,
-}
-
-impl FileSystem {
-    /// Returns the kernel's name of the file system; `None` for a bare device.
-    pub(crate) fn name(self) -> Option<&'static str> {
-        match self {
-            Self::Ext4 => Some("ext4"),
-            Self::Xfs => Some("xfs"),
-            Self::Btrfs => Some("btrfs"),
-            Self::None => None,
-        }
-    }
 }

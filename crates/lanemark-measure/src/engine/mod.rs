@@ -14,38 +14,17 @@ pub use null::NullEngine;
 pub use ring::{Ring, RingOptions, open_uring};
 pub use synchronous::SynchronousEngine;
 
-/// The engine that submits requests to the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EngineKind {
-    /// io_uring with registered buffers and file.
-    #[default]
-    IoUring,
-    /// Calls of `preadv2` and `pwritev2`, one request at a time.
-    Synchronous,
-    /// Requests do not reach the target, which shows the cost of the program itself.
-    Null,
-}
-
-impl EngineKind {
-    /// All engines and their names.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("io_uring", Self::IoUring), ("sync", Self::Synchronous), ("null", Self::Null)];
-
-    /// Returns the engine's name on the command line and in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::IoUring => "io_uring",
-            Self::Synchronous => "sync",
-            Self::Null => "null",
-        }
-    }
-}
-
-impl std::str::FromStr for EngineKind {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.iter().find(|(name, _)| *name == text);
-        found.map(|(_, kind)| *kind).ok_or_else(|| "one of io_uring, sync, null".to_owned())
+lanemark_schema::named_enum! {
+    /// The engine that submits requests to the kernel.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum EngineKind {
+        /// io_uring with registered buffers and file.
+        #[default]
+        IoUring = "io_uring",
+        /// Calls of `preadv2` and `pwritev2`, one request at a time.
+        Synchronous = "sync",
+        /// Requests do not reach the target, which shows the cost of the program itself.
+        Null = "null",
     }
 }
 

@@ -6,6 +6,8 @@ use super::{
     FigureUncertainty, HopId, Provenance, RatioEstimate, RunResult, SCHEMA_VERSION, Sample,
     Statistic, Target, TestResult, Warning,
 };
+use crate::named_enum;
+use crate::text::saved_as_text;
 use crate::workload::AverageMethod;
 
 /// The result of a study.
@@ -139,43 +141,36 @@ pub enum BoundKind {
     AtMost,
 }
 
-/// The quantity of a published figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum FigureMetric {
-    /// MB/s, 10^6 bytes a second.
-    #[serde(rename = "throughput")]
-    Throughput,
-    /// Requests a second.
-    #[serde(rename = "iops")]
-    Iops,
-    /// Mean latency in microseconds.
-    #[serde(rename = "latency")]
-    Latency,
-    /// The share of a request's latency that is spent in the processor or controller, in per cent.
-    #[serde(rename = "processor-share")]
-    ProcessorShare,
-    /// Throughput divided by the throughput of another system, minus one, in per cent.
-    #[serde(rename = "gain")]
-    Gain,
-    /// Mean power of the drives in watts.
-    #[serde(rename = "power")]
-    Power,
-    /// Battery life of the platform, in hours.
-    #[serde(rename = "battery-life")]
-    BatteryLife,
-    /// Transactions a minute.
-    #[serde(rename = "transactions")]
-    Transactions,
-    /// Mean latency of reads in microseconds.
-    #[serde(rename = "read-latency")]
-    ReadLatency,
-    /// Mean latency of writes in microseconds.
-    #[serde(rename = "write-latency")]
-    WriteLatency,
-    /// The share of the database server's processors that is busy, in per cent.
-    #[serde(rename = "processor-use")]
-    ProcessorUse,
+named_enum! {
+    /// The quantity of a published figure.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(try_from = "String", into = "String")]
+    pub enum FigureMetric {
+        /// MB/s, 10^6 bytes a second.
+        Throughput = "throughput",
+        /// Requests a second.
+        Iops = "iops",
+        /// Mean latency in microseconds.
+        Latency = "latency",
+        /// The share of a request's latency that is spent in the processor or controller, in per cent.
+        ProcessorShare = "processor-share",
+        /// Throughput divided by the throughput of another system, minus one, in per cent.
+        Gain = "gain",
+        /// Mean power of the drives in watts.
+        Power = "power",
+        /// Battery life of the platform, in hours.
+        BatteryLife = "battery-life",
+        /// Transactions a minute.
+        Transactions = "transactions",
+        /// Mean latency of reads in microseconds.
+        ReadLatency = "read-latency",
+        /// Mean latency of writes in microseconds.
+        WriteLatency = "write-latency",
+        /// The share of the database server's processors that is busy, in per cent.
+        ProcessorUse = "processor-use",
+    }
 }
+saved_as_text!(FigureMetric);
 
 /// Whether a model value was set from a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,21 +216,6 @@ impl PublishedFigure {
 }
 
 impl FigureMetric {
-    /// All metrics, in the order in which tables list metrics with the same number of figures.
-    pub const ALL: [Self; 11] = [
-        Self::Throughput,
-        Self::Iops,
-        Self::Latency,
-        Self::ProcessorShare,
-        Self::Gain,
-        Self::Power,
-        Self::BatteryLife,
-        Self::Transactions,
-        Self::ReadLatency,
-        Self::WriteLatency,
-        Self::ProcessorUse,
-    ];
-
     /// Returns the unit of the metric.
     pub fn unit(self) -> &'static str {
         match self {

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum;
+use crate::text::saved_as_text;
 use crate::units::{Bytes, Duration};
 
 /// The write phase of a verification.
@@ -129,55 +131,30 @@ pub struct RequestCounts {
     pub unacknowledged_whole: u64,
 }
 
-/// The kind of error in a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DamageKind {
-    /// The range still contains the data that immediately preceded the newest acknowledged write.
-    Lost,
-    /// The range contains data that is even older.
-    Stale,
-    /// The range contains a part of the newest acknowledged write, and the rest is older.
-    Torn,
-    /// The data belongs to a different offset.
-    Misplaced,
-    /// The data was never written.
-    Corrupt,
-    /// A different run wrote the data.
-    Foreign,
-    /// The data identifies a write that the journal does not contain.
-    Unrecorded,
-    /// The device returns an error instead of data.
-    Unreadable,
-}
-
-impl DamageKind {
-    /// All kinds of damage.
-    pub const ALL: [Self; 8] = [
-        Self::Lost,
-        Self::Stale,
-        Self::Torn,
-        Self::Misplaced,
-        Self::Corrupt,
-        Self::Foreign,
-        Self::Unrecorded,
-        Self::Unreadable,
-    ];
-
-    /// Returns the kind's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Lost => "lost",
-            Self::Stale => "stale",
-            Self::Torn => "torn",
-            Self::Misplaced => "misplaced",
-            Self::Corrupt => "corrupt",
-            Self::Foreign => "foreign",
-            Self::Unrecorded => "unrecorded",
-            Self::Unreadable => "unreadable",
-        }
+named_enum! {
+    /// The kind of error in a range.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(try_from = "String", into = "String")]
+    pub enum DamageKind {
+        /// The range still contains the data that immediately preceded the newest acknowledged write.
+        Lost = "lost",
+        /// The range contains data that is even older.
+        Stale = "stale",
+        /// The range contains a part of the newest acknowledged write, and the rest is older.
+        Torn = "torn",
+        /// The data belongs to a different offset.
+        Misplaced = "misplaced",
+        /// The data was never written.
+        Corrupt = "corrupt",
+        /// A different run wrote the data.
+        Foreign = "foreign",
+        /// The data identifies a write that the journal does not contain.
+        Unrecorded = "unrecorded",
+        /// The device returns an error instead of data.
+        Unreadable = "unreadable",
     }
 }
+saved_as_text!(DamageKind);
 
 /// A range of adjacent units with the same kind of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum;
+use crate::text::saved_as_text;
 use crate::units::Duration;
 
 /// The users of a database, and the data that was loaded for them. The test's number of threads is the number of users,
@@ -69,16 +71,19 @@ impl TransactionKind {
     }
 }
 
-/// A named mix of transactions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TransactionProfile {
-    /// The mix of the TPC-C specification.
-    #[default]
-    Tpcc,
-    /// The mix of HammerDB.
-    Hammerdb,
+named_enum! {
+    /// A named mix of transactions.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(try_from = "String", into = "String")]
+    pub enum TransactionProfile {
+        /// The mix of the TPC-C specification.
+        #[default]
+        Tpcc = "tpcc",
+        /// The mix of HammerDB.
+        Hammerdb = "hammerdb",
+    }
 }
+saved_as_text!(TransactionProfile);
 
 impl TransactionProfile {
     /// Returns the number of cards for each kind of transaction, in the order of [`TransactionKind::ALL`].
@@ -92,26 +97,6 @@ impl TransactionProfile {
     /// Returns whether customers and items are drawn uniformly.
     pub fn is_uniform(self) -> bool {
         self == Self::Hammerdb
-    }
-
-    /// Returns the profile's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tpcc => "tpcc",
-            Self::Hammerdb => "hammerdb",
-        }
-    }
-}
-
-impl std::str::FromStr for TransactionProfile {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "tpcc" => Ok(Self::Tpcc),
-            "hammerdb" => Ok(Self::Hammerdb),
-            _ => Err(format!("{text:?} is not a profile; expected tpcc or hammerdb")),
-        }
     }
 }
 

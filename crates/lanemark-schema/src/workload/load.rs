@@ -23,21 +23,19 @@ pub enum Load {
     },
 }
 
-/// The process by which the requests of an open loop arrive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ArrivalProcess {
-    /// Requests arrive at equal intervals; the threads take turns.
-    #[default]
-    Even,
-    /// Requests arrive in a Poisson process: independent of each other, with exponential intervals.
-    Poisson,
+named_enum! {
+    /// The process by which the requests of an open loop arrive.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(try_from = "String", into = "String")]
+    pub enum ArrivalProcess {
+        /// Requests arrive at equal intervals; the threads take turns.
+        #[default]
+        Even = "even",
+        /// Requests arrive in a Poisson process: independent of each other, with exponential intervals.
+        Poisson = "poisson",
+    }
 }
-
-impl ArrivalProcess {
-    /// All processes, each with its name.
-    pub const ALL: [(&'static str, Self); 2] = [("even", Self::Even), ("poisson", Self::Poisson)];
-}
+saved_as_text!(ArrivalProcess);
 
 impl Load {
     /// Returns whether a request arrives when an earlier request is complete.

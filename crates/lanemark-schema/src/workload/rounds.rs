@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum;
+use crate::text::saved_as_text;
 use crate::units::Duration;
 
 /// Rounds that run in succession until their figure is steady (`result::steady`).
@@ -14,18 +16,21 @@ pub struct RoundSettings {
     pub tracked: TrackedFigure,
 }
 
-/// The figure that must become steady.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TrackedFigure {
-    /// Requests a second.
-    #[default]
-    Iops,
-    /// Bytes a second.
-    Throughput,
-    /// The mean latency.
-    Latency,
+named_enum! {
+    /// The figure that must become steady.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(try_from = "String", into = "String")]
+    pub enum TrackedFigure {
+        /// Requests a second.
+        #[default]
+        Iops = "iops",
+        /// Bytes a second.
+        Throughput = "throughput",
+        /// The mean latency.
+        Latency = "latency",
+    }
 }
+saved_as_text!(TrackedFigure);
 
 /// The intervals of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,31 +44,6 @@ pub enum SeriesInterval {
         #[serde(rename = "interval_ns")]
         interval: Duration,
     },
-}
-
-impl TrackedFigure {
-    /// All figures, each with its name.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("iops", Self::Iops), ("throughput", Self::Throughput), ("latency", Self::Latency)];
-
-    /// Returns the figure's name in files and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Iops => "iops",
-            Self::Throughput => "throughput",
-            Self::Latency => "latency",
-        }
-    }
-}
-
-impl std::str::FromStr for TrackedFigure {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.iter().find(|(name, _)| *name == text);
-        found
-            .map(|(_, tracked)| *tracked)
-            .ok_or_else(|| "one of iops, throughput, latency".to_owned())
-    }
 }
 
 #[cfg(test)]
@@ -98,7 +78,7 @@ mod tests {
 
     #[test]
     fn every_figure_is_found_by_its_name() {
-        for (name, tracked) in TrackedFigure::ALL {
+        for (name, tracked) in TrackedFigure::NAMES {
             assert_eq!((name.parse(), tracked.name()), (Ok(tracked), name));
         }
         assert!("speed".parse::<TrackedFigure>().is_err());

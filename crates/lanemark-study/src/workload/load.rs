@@ -41,7 +41,7 @@ pub(super) fn mix(layers: &TestTables<'_, '_>) -> Result<RequestMix, StudyError>
 pub(super) fn load(layers: &TestTables<'_, '_>, mean: f64) -> Result<Load, StudyError> {
     let section = layers.table_with("arrivals");
     let process = if section.has("arrivals") {
-        Some(section.choice("arrivals", &ArrivalProcess::ALL)?)
+        Some(section.choice("arrivals", &ArrivalProcess::NAMES)?)
     } else {
         None
     };
