@@ -5,7 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use lanemark_schema::result::{HopId, HopUse, PathUse, TestResult};
+use lanemark_schema::result::{HopId, HopUse, PathLimit, PathUse, Sample, TestResult};
+
+use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
+use crate::table::{Cell, CellEmphasis, Column, Table};
+
+/// Utilisation from which a hop is called busy. Below this utilisation, by queueing theory, the waiting time of a
+/// request is shorter than its service time or about as long, so the latency of an idle path is more informative.
+const BUSY: f64 = 0.5;
+/// Width of a utilisation bar in columns.
+const BAR: usize = 10;
 
 /// The time budget of a test, as the shares of all hops of its path.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +109,118 @@ impl HopShare {
             before => format!("{} ({})", self.name, before + 1),
         }
     }
+}
+
+/// Names the limit of the test: the busiest hop or, if no hop is busy, the latency, with the hop that contributes most
+/// to it.
+pub(crate) fn limit(hop: &HopShare, budget: &Budget, test: &TestResult) -> String {
+    let own_time = test.samples.iter().any(comes_in_its_own_time);
+    limit_of(hop, budget, own_time, test.test.population())
+}
+
+/// Names the limit of a path that was used, such as the path of a simulated test.
+pub(crate) fn path_limit(limit: &PathLimit) -> Option<String> {
+    let budget = Budget::of_paths(std::iter::once(&limit.path))?;
+    let hop = budget.busiest()?;
+    Some(limit_of(hop, &budget, false, limit.outstanding))
+}
+
+fn limit_of(hop: &HopShare, budget: &Budget, own_time: bool, population: u64) -> String {
+    let total = budget.total_ns();
+    let longest = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
+    let Some(longest) = longest.filter(|_| hop.utilisation < BUSY && total > 0.0) else {
+        return hop_text(hop);
+    };
+    let limit = match (own_time, population) {
+        (true, _) => "the requests arrive at given times".to_owned(),
+        (false, 1) => "with 1 request outstanding, latency is the limit".to_owned(),
+        (false, population) => {
+            format!("with {population} requests outstanding, latency is the limit")
+        }
+    };
+    let of = if limit.ends_with("limit") { "it" } else { "their latency" };
+    format!(
+        "No hop is busy (busiest: {}, {}): {limit}, and the largest part of {of}, {}, is in {}",
+        hop.label(),
+        percent_whole(hop.utilisation),
+        percent(longest.total_ns() / total),
+        longest.label(),
+    )
+}
+
+/// Returns a text such as `SATA 6 Gb/s: 97% busy, carries at most 552 MB/s of this workload`.
+fn hop_text(hop: &HopShare) -> String {
+    let busy = format!("{}: {} busy", hop.label(), percent_whole(hop.utilisation));
+    match hop.ceiling_megabytes {
+        Some(ceiling) => {
+            format!("{busy}, carries at most {} MB/s of this workload", significant(ceiling))
+        }
+        None => busy,
+    }
+}
+
+/// Returns whether requests were submitted at recorded times.
+fn comes_in_its_own_time(sample: &Sample) -> bool {
+    sample.replay.as_ref().is_some_and(|replay| replay.speed.is_some())
+}
+
+/// Builds the table of the hops and their shares, with a row for the sum.
+pub(crate) fn table(budget: &Budget) -> Table {
+    let total = budget.total_ns();
+    let unit = LatencyUnit::fitting(std::iter::once(total));
+    // All rows have the same number of decimals, so that the sum of the shown values agrees.
+    let decimals = match unit.convert(total) {
+        total if total < 10.0 => 3,
+        total if total < 100.0 => 2,
+        total if total < 1000.0 => 1,
+        _ => 0,
+    };
+    let time_cell = |ns: f64| Cell::plain(fixed(unit.convert(ns), decimals));
+    let share = |ns: f64| Cell::plain(percent(ns / total));
+    let mut table = Table::new(vec![
+        Column::name("hop"),
+        Column::text("busy").optional(2),
+        Column::number("busy", ""),
+        Column::number("ceiling", "MB/s"),
+        Column::number("wait", unit.name()),
+        Column::number("service", unit.name()),
+        Column::number("both", unit.name()).optional(1),
+        Column::number("share", ""),
+    ]);
+    table.columns[1].name = String::new();
+    for hop in &budget.hops {
+        table.push(vec![
+            Cell::plain(hop.label()),
+            Cell::plain(bar(hop.utilisation)),
+            Cell::plain(percent_whole(hop.utilisation)),
+            Cell::plain(or_absent(hop.ceiling_megabytes, significant)),
+            time_cell(hop.wait_ns),
+            time_cell(hop.service_ns),
+            time_cell(hop.total_ns()),
+            share(hop.total_ns()),
+        ]);
+    }
+    let blank = || Cell::plain("");
+    let mut sums = vec![
+        Cell::strong("mean latency"),
+        blank(),
+        blank(),
+        blank(),
+        time_cell(budget.wait_ns()),
+        time_cell(budget.service_ns()),
+        time_cell(total),
+        share(total),
+    ];
+    sums.iter_mut().for_each(|cell| cell.ink = CellEmphasis::Strong);
+    table.push_ruled(sums);
+    table
+}
+
+/// Draws a share as a heavy line on a light line.
+fn bar(share: f64) -> String {
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    let filled = (share * BAR as f64).round() as usize;
+    format!("{}{}", "━".repeat(filled), "─".repeat(BAR - filled))
 }
 
 #[cfg(test)]

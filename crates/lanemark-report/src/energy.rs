@@ -5,11 +5,22 @@
 use lanemark_schema::result::{EnergyUse, RunResult, TestResult};
 use lanemark_schema::units::Duration;
 
+use crate::blocks::Block;
 use crate::number::{fixed, known_value, or_absent, percent, significant};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 
+/// Returns the energy of a test as a sentence, by part, and by state; empty if it is unknown.
+pub(crate) fn blocks(test: &TestResult) -> Vec<Block<'_>> {
+    let Some(sentence) = sentence(test) else { return Vec::new() };
+    vec![
+        Block::Text(sentence),
+        Block::Table("Power", parts(test)),
+        Block::Table("Power states", states(test)),
+    ]
+}
+
 /// Returns a sentence such as `The drive uses 5.2 W: 2.1 J for 10^9 bytes, 54000 requests a second per watt`.
-pub(crate) fn sentence(test: &TestResult) -> Option<String> {
+fn sentence(test: &TestResult) -> Option<String> {
     let energy = energies(test).next()?;
     let watts = significant(known_value(&test.power_mean_watts()?)?);
     let who = match energy.drives {
@@ -37,7 +48,7 @@ pub(crate) fn sentence(test: &TestResult) -> Option<String> {
 }
 
 /// Builds the table of energy by part, with a row for the total.
-pub(crate) fn parts(test: &TestResult) -> Table {
+fn parts(test: &TestResult) -> Table {
     let total = mean(test, |energy| Some(energy.power_mean_watts));
     let mut table = Table::new(vec![
         Column::name("power"),
@@ -68,7 +79,7 @@ pub(crate) fn parts(test: &TestResult) -> Table {
 }
 
 /// Builds the table of the time that the drives spent in each state.
-pub(crate) fn states(test: &TestResult) -> Table {
+fn states(test: &TestResult) -> Table {
     let mut table = Table::new(vec![
         Column::name("state"),
         Column::number("time", ""),

@@ -5,6 +5,7 @@ use lanemark_schema::result::{
 };
 
 use crate::Style;
+use crate::blocks::Block;
 use crate::number::{fixed, percent_signed, percent_whole, significant};
 use crate::table::{Cell, Column, Table};
 use crate::terminal::TerminalText;
@@ -81,14 +82,11 @@ fn shares(least: f64, most: Option<f64>) -> String {
     }
 }
 
-/// Writes the verdict on a test and the evidence for it; writes nothing if there is no explanation.
-pub(crate) fn write_lines(sheet: &mut TerminalText, test: &TestResult) {
-    let Some(explanation) = &test.explanation else { return };
-    sheet.blank();
-    sheet.paragraph(&verdict(explanation));
-    for sign in &explanation.evidence {
-        sheet.item("- ", &evidence_text(sign), crate::table::CellEmphasis::Faint);
-    }
+/// Returns the verdict on a test and the evidence for it; empty if there is no explanation.
+pub(crate) fn blocks(test: &TestResult) -> Vec<Block<'_>> {
+    let Some(explanation) = &test.explanation else { return Vec::new() };
+    let evidence = explanation.evidence.iter().map(evidence_text).collect();
+    vec![Block::Text(verdict(explanation)), Block::List(evidence)]
 }
 
 fn verdict(explanation: &Explanation) -> String {

@@ -2,9 +2,8 @@
 
 use std::fmt::Display;
 
-use lanemark_schema::result::{FaultImpact, RunResult, TestResult};
+use lanemark_schema::result::{FaultImpact, TestResult};
 use lanemark_schema::units::Duration;
-use maud::{Markup, html};
 
 /// Returns a sentence for each fault, over all repeats in which the fault began.
 pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
@@ -62,24 +61,6 @@ fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> St
         (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
         (least, _) => least.map_or_else(String::new, |one| one.to_string()),
     }
-}
-
-/// Builds the section of a page about faults; `None` if there were no faults.
-pub(crate) fn events(runs: &[(String, &RunResult)]) -> Option<Markup> {
-    let tests =
-        runs.iter().flat_map(|(system, run)| run.tests.iter().map(move |test| (system, test)));
-    let all: Vec<(String, Vec<String>)> = tests
-        .map(|(system, test)| (format!("{}: {system}", test.test.name), sentences(test)))
-        .filter(|(_, sentences)| !sentences.is_empty())
-        .collect();
-    (!all.is_empty()).then(|| {
-        html! {
-            @for (caption, sentences) in &all {
-                h3 { (caption) }
-                ol { @for sentence in sentences { li { (sentence) } } }
-            }
-        }
-    })
 }
 
 #[cfg(test)]

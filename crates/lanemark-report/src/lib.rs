@@ -13,6 +13,7 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod answer;
+mod blocks;
 mod budget;
 mod calibration;
 mod compare_table;
@@ -84,7 +85,7 @@ pub use sensitivity::bottlenecks;
 pub use study_table::{study_answer, study_table};
 pub use sweep::{sweep_answer, sweep_html, sweep_text};
 pub use terminal::{figure_rows, paragraph};
-pub use test_detail::{test_detail, test_details};
+pub use test_detail::test_details;
 pub use trial::{power_cut_verdict, trial_answer, trial_text};
 pub use verified::{verified_text, written_text};
 pub use whatif::{whatif_evidence, whatif_text};

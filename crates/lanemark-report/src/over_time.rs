@@ -15,8 +15,6 @@ use crate::table::{Cell, CellEmphasis, Column, Table};
 
 /// Maximum number of rows in a table of a series.
 const ROWS: usize = 12;
-/// The columns of a row that shows a whole series, by quarter of its time.
-const QUARTERS: [&str; 4] = ["first quarter", "second", "third", "last"];
 /// The bars, from the lowest to the highest.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -29,27 +27,6 @@ pub(crate) fn sentences(sample: &Sample) -> Vec<String> {
         sentences.extend(phases(series));
     }
     sentences
-}
-
-/// States briefly whether a sample is steady; `None` if this was not determined.
-pub(crate) fn brief_summary(sample: &Sample) -> Option<String> {
-    if let Some(steady) = &sample.steady {
-        return Some(match steady.outcome {
-            RoundsOutcome::Reached { round } => format!("Steady after round {round}"),
-            RoundsOutcome::NotReached { .. } => {
-                format!("Not steady after {} rounds", steady.rounds.len())
-            }
-        });
-    }
-    let phases = DrivePhases::from_series(sample.series.as_ref()?);
-    let window = phases.window?;
-    Some(match phases.steady_from {
-        Some(Duration::ZERO) => format!("Steady: {} requests a second", mean(window.mean)),
-        Some(from) => {
-            format!("Steady from {} on: {} requests a second", time_text(from), mean(window.mean))
-        }
-        None => "Not steady at the end".to_owned(),
-    })
 }
 
 /// Formats a mean of requests a second.
@@ -177,50 +154,6 @@ pub(crate) fn table(sample: &Sample) -> Option<Table> {
         ]);
     }
     Some(table.without_empty_columns())
-}
-
-/// Builds a table of the series of several runs, with one row per run: the throughput in each quarter of the time, the
-/// maximum latency, and the write amplification.
-pub(crate) fn together(runs: &[(&str, &Series)]) -> Table {
-    let longest = runs.iter().map(|(_, series)| series.elapsed()).max().unwrap_or_default();
-    let (time, seconds) = time_unit(longest);
-    let greatest = |series: &Series| {
-        let points = series.points.iter().filter(|point| point.requests() > 0);
-        points.map(|point| point.latency_max_ns as f64).fold(f64::NAN, f64::max)
-    };
-    let latency = LatencyUnit::fitting(runs.iter().map(|(_, series)| greatest(series)));
-    let mut columns = vec![Column::name("target"), Column::number("time", time)];
-    columns.extend(QUARTERS.map(|name| Column::number(name, "MB/s")));
-    columns.push(Column::number("max latency", latency.name()).optional(1));
-    columns.push(Column::number("WA", "").optional(2));
-    let mut table = Table::new(columns);
-    for (name, series) in runs {
-        let rate = |quarter: usize| {
-            let rate = part(series, quarter, QUARTERS.len()).map(|part| part.throughput(0) / 1e6);
-            or_absent(rate, significant)
-        };
-        let longest = Some(greatest(series)).filter(|ns| ns.is_finite());
-        let amplification = part(series, 0, 1).and_then(|all| all.points[0].write_amplification());
-        let mut cells = vec![
-            Cell::plain(*name),
-            Cell::plain(significant(series.elapsed().as_seconds() / seconds)),
-        ];
-        cells.extend((0..QUARTERS.len()).map(|index| Cell::plain(rate(index))));
-        cells.push(Cell::plain(or_absent(longest, |ns| significant(latency.convert(ns)))));
-        cells.push(Cell::plain(or_absent(amplification, |value| fixed(value, 2))));
-        table.push(cells);
-    }
-    table.without_empty_columns()
-}
-
-/// Returns part `number` of `parts` of a series as one point; `None` if the part does not contain a point.
-fn part(series: &Series, number: usize, parts: usize) -> Option<Series> {
-    let count = series.points.len();
-    let from = number * count / parts;
-    let to = (number + 1) * count / parts;
-    let last = if to == count { series.last } else { series.interval };
-    let points = series.points[from..to].to_vec();
-    (from < to).then(|| Series { interval: series.interval, last, points }.condensed(1))
 }
 
 /// Builds the table of all rounds; the rounds of the measurement window are in bold.

@@ -5,7 +5,7 @@
 //! is not shown here; see `test_detail`.
 
 use lanemark_schema::result::{
-    AssumedLimit, LimitingPart, PredictionInterval, RunResult, Sample, TestResult, Warning,
+    LimitingPart, PredictionInterval, RunResult, Sample, TestResult, Warning,
 };
 
 use lanemark_schema::workload::AverageMethod;
@@ -52,8 +52,8 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&lead::run(run));
     sheet.heading(&run.workload.name);
-    for sentence in assumed_limit_notes(run) {
-        sheet.item("! ", &sentence, CellEmphasis::Warning);
+    for (warning, advice) in target::selected_warnings(run, is_assumed) {
+        sheet.item("! ", &format!("{warning}: {advice}"), CellEmphasis::Warning);
     }
     sheet.blank();
     if !run.tests.is_empty() {
@@ -65,30 +65,30 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
         }
         sheet.blank();
     }
-    // The first sentence contains the phases of a single test.
-    let several = run.tests.iter().filter(|_| run.tests.len() > 1);
-    let phases = several.filter_map(rate_phases::sentence);
-    for sentence in
-        phases.chain(statistic(run)).chain(convergence_note(run)).chain(scaled_run_note(run))
-    {
-        sheet.paragraph(&sentence);
-    }
+    notes(run).iter().for_each(|note| sheet.paragraph(note));
     if !lead::is_simulated(run) {
         sheet.paragraph(&target::sentence(run));
-    }
-    for sentence in concurrent::sentences(run).into_iter().chain(wide_interval_note(run)) {
-        sheet.paragraph(&sentence);
-    }
-    if let Some(sentence) = explanation::closest(run) {
-        sheet.paragraph(&sentence);
     }
     for setting in target::settings(run) {
         sheet.item("- ", &setting, CellEmphasis::Faint);
     }
-    let led = |warning: &(String, &str)| !is_assumed(&warning.0, run);
-    let listed: Vec<_> = target::warnings(run).into_iter().filter(led).collect();
-    write_warnings(&mut sheet, &listed);
+    write_warnings(&mut sheet, &target::selected_warnings(run, |warning| !is_assumed(warning)));
     sheet.finish()
+}
+
+/// Returns the notes on the table of a run, which the terminal and the page print below it.
+pub(crate) fn notes(run: &RunResult) -> Vec<String> {
+    // The first sentence contains the phases of a single test.
+    let several = run.tests.iter().filter(|_| run.tests.len() > 1);
+    let phases = several.filter_map(rate_phases::sentence);
+    phases
+        .chain(statistic(run))
+        .chain(convergence_note(run))
+        .chain(scaled_run_note(run))
+        .chain(concurrent::sentences(run))
+        .chain(wide_interval_note(run))
+        .chain(explanation::closest(run))
+        .collect()
 }
 
 /// Writes the evidence of a simulated run: the sources of its values, and the value that widens its intervals most.
@@ -106,35 +106,12 @@ pub fn run_evidence(run: &RunResult, style: &Style) -> String {
 }
 
 /// Returns whether a warning is among the warnings at the top of the output.
-fn is_assumed(warning: &str, run: &RunResult) -> bool {
-    let limits =
-        run.warnings.iter().filter(|warning| matches!(warning, Warning::AssumedLimit { .. }));
-    limits.into_iter().any(|limit| limit.to_string() == warning)
-}
-
-/// States which tests an assumed value limits, in one sentence per value.
-pub(crate) fn assumed_limit_notes(run: &RunResult) -> Vec<String> {
-    let mut limits: Vec<(&AssumedLimit, Vec<&str>)> = Vec::new();
-    for warning in &run.warnings {
-        let Warning::AssumedLimit { test, limit } = warning else { continue };
-        match limits.iter_mut().find(|(other, _)| other.parameter == limit.parameter) {
-            Some((_, tests)) => tests.push(test),
-            None => limits.push((limit, vec![test])),
-        }
-    }
-    let sentence = |(limit, tests): &(&AssumedLimit, Vec<&str>)| {
-        let of = match tests.as_slice() {
-            _ if run.tests.len() == 1 => "The test is".to_owned(),
-            [one] => format!("{one} is"),
-            several => format!("{} of {} tests are", several.len(), run.tests.len()),
-        };
-        format!("{of} {limit}; {}.", limit.advice())
-    };
-    limits.iter().map(sentence).collect()
+fn is_assumed(warning: &Warning) -> bool {
+    matches!(warning, Warning::AssumedLimit { .. })
 }
 
 /// Names the statistic of the figures; `None` if there is a single repeat.
-pub(crate) fn statistic(run: &RunResult) -> Option<String> {
+fn statistic(run: &RunResult) -> Option<String> {
     let repeats =
         run.tests.iter().map(|test| test.samples.len()).max().filter(|&count| count > 1)?;
     let average = match run.workload.average {
@@ -235,7 +212,7 @@ pub(crate) fn wide_of<'i>(
 }
 
 /// Names the value that widens the intervals of a run most.
-fn widest_interval_note(run: &RunResult) -> Option<String> {
+pub(crate) fn widest_interval_note(run: &RunResult) -> Option<String> {
     widest_of(run.tests.iter().filter_map(|test| test.interval.as_ref()))
 }
 
@@ -303,7 +280,7 @@ fn repeats_text(result: &TestResult) -> String {
 }
 
 /// States the simulated fraction of the tests, if long tests were shortened.
-pub(crate) fn scaled_run_note(run: &RunResult) -> Option<String> {
+fn scaled_run_note(run: &RunResult) -> Option<String> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
     let shortened_samples = || samples.clone().filter_map(|sample| Some((sample, sample.similar?)));
     let (_, first) = shortened_samples().next()?;
@@ -338,7 +315,7 @@ pub(crate) fn scaled_run_note(run: &RunResult) -> Option<String> {
 }
 
 /// If tests converged, states how many requests were simulated and how well the rates are known.
-pub(crate) fn convergence_note(run: &RunResult) -> Option<String> {
+fn convergence_note(run: &RunResult) -> Option<String> {
     let converged_samples =
         || run.tests.iter().flat_map(|test| &test.samples).filter_map(|sample| sample.converged);
     let half_width = converged_samples().map(|converged| converged.half_width).reduce(f64::max)?;

@@ -2,9 +2,10 @@
 //!
 //! The text shows the values of the result, in which gains that are classified as noise are already zero.
 
-use lanemark_schema::result::{ChangeGain, RunResult, Sensitivity, SystemChange, TestResult};
+use lanemark_schema::result::{ChangeGain, RunResult, Sensitivity, SystemChange};
 
 use crate::Style;
+use crate::blocks::Block;
 use crate::number::{ABSENT, fixed, or_absent, percent_whole};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
@@ -46,13 +47,9 @@ pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
     sheet.finish()
 }
 
-/// Writes the bottleneck of a test as a sentence, and all gains as a table; writes nothing if the run does not contain
-/// them.
-pub(crate) fn write_lines(sheet: &mut TerminalText, test: &TestResult) {
-    let Some(sensitivity) = &test.sensitivity else { return };
-    sheet.paragraph(&sentence(sensitivity));
-    sheet.blank();
-    sheet.table(&table(sensitivity));
+/// Returns the bottleneck of a test as a sentence, and all gains as a table.
+pub(crate) fn blocks(sensitivity: &Sensitivity) -> [Block<'_>; 2] {
+    [Block::Text(sentence(sensitivity)), Block::Table("Gains", table(sensitivity))]
 }
 
 /// Returns a sentence such as `SATA 6 Gb/s, 97% busy: a link twice as fast would change the throughput by +85%; twice
@@ -79,7 +76,7 @@ pub(crate) fn sentence(sensitivity: &Sensitivity) -> String {
 }
 
 /// Builds the table of all gains; the bottleneck is highlighted.
-pub(crate) fn table(sensitivity: &Sensitivity) -> Table {
+fn table(sensitivity: &Sensitivity) -> Table {
     let mut table = Table::new(vec![
         Column::name("changed"),
         Column::name("to"),

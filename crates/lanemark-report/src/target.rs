@@ -1,7 +1,5 @@
 //! The target of a run, as a short label and as a sentence.
 
-use std::mem::discriminant;
-
 use lanemark_schema::result::{
     ParameterOverride, RunResult, SimulatedTarget, StudyOutcome, Target, Warning,
 };
@@ -110,29 +108,55 @@ pub(crate) fn settings(run: &RunResult) -> Vec<String> {
     target.overrides.iter().map(setting).collect()
 }
 
-/// Maximum number of tests that a common warning names, in addition to the first test.
-const TESTS_NAMED: usize = 8;
+/// Maximum number of tests that a common warning names.
+const TESTS_NAMED: usize = 4;
 
 /// Returns the warnings about a run, each warning once, with its tests and its advice. An incomplete run yields a
 /// warning even if no warning was recorded.
 pub(crate) fn warnings(run: &RunResult) -> Vec<(String, &'static str)> {
-    let mut groups: Vec<Vec<&Warning>> = Vec::new();
-    for warning in &run.warnings {
-        let is_alike = |known: &&mut Vec<&Warning>| match (warning.test(), known[0].test()) {
-            (Some(_), Some(_)) => discriminant(warning) == discriminant(known[0]),
-            _ => warning == known[0],
-        };
-        match groups.iter_mut().find(is_alike) {
-            Some(group) => group.push(warning),
-            None => groups.push(vec![warning]),
+    selected_warnings(run, |_| true)
+}
+
+/// Returns the warnings about a run that `is_listed` selects.
+pub(crate) fn selected_warnings(
+    run: &RunResult,
+    is_listed: fn(&Warning) -> bool,
+) -> Vec<(String, &'static str)> {
+    let mut groups: Vec<(serde_json::Value, Vec<&Warning>)> = Vec::new();
+    for warning in run.warnings.iter().filter(|warning| is_listed(warning)) {
+        let kind = kind(warning);
+        match groups.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, group)) if warning.test().is_some() => group.push(warning),
+            Some((_, group)) if group.contains(&warning) => {}
+            Some(_) | None => groups.push((kind, vec![warning])),
         }
     }
     let mut warnings: Vec<(String, &'static str)> =
-        groups.iter().map(|all| merged_warning(all)).collect();
+        groups.iter().map(|(_, alike)| merged_warning(alike, run.tests.len())).collect();
     if !run.complete && !run.warnings.contains(&Warning::Interrupted) {
         warnings.push(("the run has not ended".to_owned(), Warning::Interrupted.advice()));
     }
     warnings
+}
+
+/// Returns a warning without its test and its numbers. Warnings that differ only in these are one warning about several
+/// tests.
+fn kind(warning: &Warning) -> serde_json::Value {
+    fn without_numbers(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Number(_) => *value = serde_json::Value::Null,
+            serde_json::Value::Array(items) => items.iter_mut().for_each(without_numbers),
+            serde_json::Value::Object(fields) => fields.values_mut().for_each(without_numbers),
+            serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::String(_) => {
+            }
+        }
+    }
+    let mut kind = serde_json::to_value(warning).unwrap_or_default();
+    if let Some(fields) = kind.as_object_mut() {
+        fields.remove("test");
+    }
+    without_numbers(&mut kind);
+    kind
 }
 
 /// Returns the warnings about the systems of a study, each warning once.
@@ -146,24 +170,50 @@ pub(crate) fn study_warnings(outcome: &StudyOutcome) -> Vec<(String, &'static st
     seen
 }
 
-/// Formats a warning about one or more tests: the text for the first test, and the names of the other tests.
-fn merged_warning(alike: &[&Warning]) -> (String, &'static str) {
-    let mut others: Vec<&str> = Vec::new();
+/// Formats a warning about one or more of `tests` tests: the names of the tests and their common text, or the text of
+/// the first test and the names of the other tests.
+fn merged_warning(alike: &[&Warning], tests: usize) -> (String, &'static str) {
+    let first = alike[0];
+    let advice = first.advice();
+    let text = first.to_string();
+    let Some(name) = first.test() else { return (text, advice) };
+    let mut names = vec![name];
     for test in alike.iter().filter_map(|warning| warning.test()) {
-        if alike[0].test() != Some(test) && !others.contains(&test) {
-            others.push(test);
+        if !names.contains(&test) {
+            names.push(test);
         }
     }
-    let mut text = alike[0].to_string();
-    if !others.is_empty() {
-        let named = others[..others.len().min(TESTS_NAMED)].join(", ");
-        let more = match others.len().saturating_sub(TESTS_NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        text += &format!("; likewise in {named}{more}");
+    let others = &names[1..];
+    let after_name = |warning: &Warning| -> Option<String> {
+        let text = warning.to_string();
+        text.strip_prefix(warning.test()?).map(str::to_owned)
+    };
+    let common = after_name(first)
+        .filter(|text| alike.iter().all(|warning| after_name(warning).as_ref() == Some(text)));
+    let text = match common {
+        _ if others.is_empty() => text,
+        Some(rest) if names.len() == tests && tests > 2 => format!("all {tests} tests{rest}"),
+        Some(rest) => format!("{}{rest}", shortened_list(&names)),
+        None if names.len() == tests && tests > 2 => {
+            format!("{text}; likewise in the other {} tests", others.len())
+        }
+        None => format!("{text}; likewise in {}", shortened_list(others)),
+    };
+    (text, advice)
+}
+
+/// Returns the first names, and the number of the others.
+fn shortened_list(names: &[&str]) -> String {
+    match names {
+        [all @ .., last] if !all.is_empty() && names.len() <= TESTS_NAMED => {
+            format!("{} and {last}", all.join(", "))
+        }
+        [only] => (*only).to_owned(),
+        _ => {
+            let named = TESTS_NAMED.min(names.len());
+            format!("{} and {} more", names[..named].join(", "), names.len() - named)
+        }
     }
-    (text, alike[0].advice())
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::Style;
+use crate::blocks::Block;
+use crate::over_time;
 use crate::table::{Cell, CellEmphasis, Column, ColumnKind, Table, point};
 
 /// Minimum width at which a table is readable.
@@ -77,6 +79,40 @@ impl TerminalText {
     /// Writes an empty line.
     pub(crate) fn blank(&mut self) {
         self.text.push('\n');
+    }
+
+    /// Writes an empty line, unless the text is empty or ends with an empty line.
+    fn gap(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.blank();
+        }
+    }
+
+    /// Writes groups of blocks, with an empty line after each group, and around tables.
+    pub(crate) fn blocks(&mut self, groups: &[Vec<Block<'_>>]) {
+        for group in groups {
+            group.iter().for_each(|block| self.block(block));
+            self.gap();
+        }
+    }
+
+    fn block(&mut self, block: &Block<'_>) {
+        match block {
+            Block::Text(text) => self.paragraph(text),
+            Block::List(items) => {
+                items.iter().for_each(|item| self.item("- ", item, CellEmphasis::Faint));
+            }
+            Block::Table(_, table) => {
+                self.gap();
+                self.table(table);
+                self.gap();
+            }
+            Block::Rates(series) => {
+                self.gap();
+                let bars = over_time::sparkline(series, self.width);
+                bars.iter().for_each(|bars| self.paragraph(bars));
+            }
+        }
     }
 
     /// Writes a table without its empty columns, followed by the names of the columns that did not fit.

@@ -5,6 +5,7 @@ mod contradiction;
 use lanemark_schema::result::{RatioEstimate, RatioVerdict, WhatIf, WhatIfFigures, WhatIfTest};
 
 use crate::Style;
+use crate::budget::path_limit;
 use crate::credits;
 use crate::number::{
     ABSENT, LatencyUnit, fixed, grouped, interval_text, percent_signed, percent_whole, significant,
@@ -13,7 +14,6 @@ use crate::path::loss_sentence;
 use crate::run_table::{wide_of, widest_of};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
-use crate::test_detail::path_limit;
 use crate::verdict::{NOT_SHOWN, SAME, interval_of_change, is_shown, size_of_change};
 
 /// Writes the answer as a sentence, then both systems by test, and the bottleneck of each system.

@@ -19,4 +19,5 @@ pub use change::{ChangeVerdict, FigureChange, SavedServers, compare, nodes_saved
 pub use compared::database_compare_text;
 pub(crate) use figures::{FIGURES, TransactionFigure, groups, table};
 pub(crate) use split::{TimePart, TimeSplit};
+pub(crate) use text::blocks;
 pub use text::database_text;

@@ -9,6 +9,7 @@ use lanemark_schema::workload::{DatabaseUsers, LoadKind, TransactionKind};
 
 use super::{TimePart, TimeSplit, table};
 use crate::Style;
+use crate::blocks::Block;
 use crate::number::{fixed, or_absent, percent, percent_whole, significant};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target::warnings;
@@ -28,30 +29,17 @@ pub(super) fn parts(run: &RunResult) -> Option<(&DatabaseTarget, &TestResult, &D
 
 /// Writes a run on a real database as tables; `None` for any other run, or if no repeat has ended.
 pub fn database_text(run: &RunResult, style: &Style) -> Option<String> {
-    let (database, test, users) = parts(run)?;
+    let (database, test, _) = parts(run)?;
     let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(database, test));
     sheet.paragraph(&title(database));
     let settings = database.settings.iter();
     let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
     sheet.paragraph(&settings.join(", "));
-    sheet.paragraph(&settings_sentence(test, users));
     sheet.blank();
     sheet.table(&table(&[("mean", test)]));
     sheet.blank();
-    if let Some(split) = TimeSplit::from_test(test) {
-        sheet.heading(&format!("time of a transaction, {}", split.source));
-        if let Some((running, ready)) = split.measured {
-            let [running, ready] = [running, ready].map(significant);
-            sheet.paragraph(&format!(
-                "measured: {running} ms on a processor, {ready} ms ready for one (part of every class)"
-            ));
-        }
-        sheet.table(&parts_of_time(split.parts));
-        sheet.blank();
-    }
-    sheet.table(&transactions(test));
-    sheet.blank();
+    sheet.blocks(&blocks(test));
     let warnings = warnings(run);
     for (warning, advice) in &warnings {
         sheet.item("! ", &format!("{warning}: {advice}"), CellEmphasis::Warning);
@@ -61,6 +49,29 @@ pub fn database_text(run: &RunResult, style: &Style) -> Option<String> {
     }
     sheet.minor_paragraph(NO_TPC_RESULT);
     Some(sheet.finish())
+}
+
+/// Returns the blocks of a test with transactions, in groups: the settings, the parts of a transaction's time, and the
+/// kinds of transactions. Empty for any other test.
+pub(crate) fn blocks(test: &TestResult) -> Vec<Vec<Block<'_>>> {
+    let LoadKind::Database(users) = &test.test.asks else { return Vec::new() };
+    let mut groups = vec![vec![Block::Text(settings_sentence(test, users))]];
+    if let Some(split) = TimeSplit::from_test(test) {
+        let measured = split.measured.map_or(String::new(), |(running, ready)| {
+            let [running, ready] = [running, ready].map(significant);
+            format!(
+                "; measured: {running} ms on a processor, {ready} ms ready for one (part of every class)"
+            )
+        });
+        groups.push(vec![
+            Block::Text(format!("Time of a transaction, {}{measured}.", split.source)),
+            Block::Table("Time of a transaction", parts_of_time(split.parts)),
+        ]);
+    }
+    if TransactionKind::ALL.iter().any(|&kind| test.kind(kind).count > 0) {
+        groups.push(vec![Block::Table("Kinds of transactions", transactions(test))]);
+    }
+    groups
 }
 
 /// Returns a sentence such as `PostgreSQL 17.11 completes 12,345 transactions a minute with 4 users: 19.4 ms each, 63%
@@ -91,8 +102,8 @@ pub(super) fn title(database: &DatabaseTarget) -> String {
     format!("{}{version} · {}", database.product, database.name)
 }
 
-/// Describes the test's settings in a sentence.
-pub(super) fn settings_sentence(test: &TestResult, users: &DatabaseUsers) -> String {
+/// States the settings of a test in a sentence.
+fn settings_sentence(test: &TestResult, users: &DatabaseUsers) -> String {
     let part = match users.divisor {
         1 => String::new(),
         divisor => format!(" (scale 1/{divisor})"),
@@ -102,17 +113,15 @@ pub(super) fn settings_sentence(test: &TestResult, users: &DatabaseUsers) -> Str
         (false, Duration::ZERO) => "no think times".to_owned(),
         (false, pause) => format!("a pause of {pause}"),
     };
-    let repeats = match test.samples.len() {
-        1 => "1 repeat".to_owned(),
-        count => format!("{count} repeats"),
-    };
+    let repeats = counted_noun(test.samples.len() as i64, "repeat");
+    let length = test.test.duration.map_or(String::new(), |duration| {
+        format!(" of {} s after a ramp of {} s", duration.as_seconds(), test.test.ramp.as_seconds())
+    });
     format!(
-        "profile {}, {}{part}, {}, {think}, ramp {} s, {repeats} of {} s",
+        "Profile {}, {}{part}, {}, {think}; {repeats}{length}.",
         users.profile.name(),
         counted_noun(users.warehouses, "warehouse"),
         counted_noun(test.test.threads, "user"),
-        test.test.ramp.as_seconds(),
-        test.test.duration.unwrap_or_default().as_seconds()
     )
 }
 

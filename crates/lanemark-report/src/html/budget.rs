@@ -1,27 +1,26 @@
 //! Time budgets as stacked bars: the mean latency of a request by hop, per test and system.
 //!
 //! The length of a bar is the latency. The bar shows the hops in the order of the path, with waiting in pale colours
-//! and service in full colours. A table after the panels lists the same numbers, with utilisation and ceilings.
+//! and service in full colours. The detail of each test lists the same numbers, with utilisation and ceilings.
 
 use lanemark_schema::result::RunResult;
 use maud::{Markup, html};
 
 use super::axis::Axis;
-use super::grid::{grid, typeset};
+use super::grid::typeset;
 use super::picture::{LegendEntry, PanelPicture, TitledPanel};
 use super::svg::{
     SvgImage, block, image, named, num, part_title, shortened_list, split, text_fitted_to,
     text_width,
 };
 use crate::budget::{Budget, HopShare};
-use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
+use crate::number::{LatencyUnit, percent, percent_whole, significant};
 use crate::palette;
-use crate::table::{Cell, Column, Table};
 
 /// Maximum number of bars in a panel, so that the panel fits on a sheet of paper.
 const BARS_MOST: usize = 20;
 /// Maximum number of bars in all panels together whose parts show their numbers under the pointer. If there are more
-/// bars, only the table lists the numbers.
+/// bars, only the details list the numbers.
 const POINTED: usize = 96;
 const WIDTH: f64 = 440.0;
 const LINE: f64 = 16.0;
@@ -52,12 +51,7 @@ pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
             (picture.legend())
             (picture.panels("panels wide"))
             @if folded > 0 {
-                p class="soft" { (folded) " more tests share the budgets of a test above; their \
-                                           numbers are in the table." }
-            }
-            details {
-                summary { "Time budgets as numbers" }
-                (grid(&table(&panels), "Time budgets"))
+                p class="soft" { (folded) " more tests share the budgets of a test above." }
             }
         }
     })
@@ -343,47 +337,6 @@ fn description(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: Laten
         percent(ns / budget.total_ns()),
         percent_whole(hop.utilisation)
     )
-}
-
-fn table(panels: &[BudgetPanel<'_>]) -> Table {
-    let bars = || panels.iter().flat_map(|panel| &panel.bars);
-    let unit = LatencyUnit::fitting(bars().map(|(_, budget)| budget.total_ns()));
-    // In a long table this column is omitted, because it is the sum of the two columns before it.
-    let both = is_pointed(panels).then(|| Column::number("both", unit.name()));
-    let mut columns = vec![
-        Column::name("test"),
-        Column::name("system"),
-        Column::name("hop"),
-        Column::number("busy", ""),
-        Column::number("ceiling", "MB/s"),
-        Column::number("wait", unit.name()),
-        Column::number("service", unit.name()),
-    ];
-    columns.extend(both.clone());
-    columns.push(Column::number("share", ""));
-    let mut table = Table::new(columns);
-    let time = |ns: f64| Cell::plain(fixed(unit.convert(ns), 2));
-    for panel in panels {
-        let mut first_of_test = true;
-        for (label, budget) in &panel.bars {
-            for (index, hop) in budget.hops.iter().enumerate() {
-                let mut cells = vec![
-                    Cell::plain(panel.test).repeating(!first_of_test),
-                    Cell::plain(*label).repeating(index > 0),
-                    Cell::plain(hop.label()),
-                    Cell::plain(percent_whole(hop.utilisation)),
-                    Cell::plain(or_absent(hop.ceiling_megabytes, significant)),
-                    time(hop.wait_ns),
-                    time(hop.service_ns),
-                ];
-                cells.extend(both.iter().map(|_| time(hop.total_ns())));
-                cells.push(Cell::plain(percent(hop.total_ns() / budget.total_ns())));
-                table.push(cells);
-                first_of_test = false;
-            }
-        }
-    }
-    table
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use lanemark_schema::result::{FigureRole, RunResult, StudyOutcome, Target};
 use maud::{Markup, html};
 
 use super::grid::grid;
+use super::shared;
 use crate::calibration::settings;
 use crate::error_summary::{ErrorSummary, role_name};
 use crate::number::{ABSENT, fixed, or_absent};
@@ -142,25 +143,15 @@ pub(super) fn notes(outcome: &StudyOutcome) -> Option<Markup> {
 /// there are no warnings.
 pub(super) fn warnings(
     study: Option<&StudyOutcome>,
-    runs: &[(String, &RunResult)],
+    runs: &[(&str, &RunResult)],
 ) -> Option<Markup> {
     let mut listed: Vec<(String, &'static str)> =
         study.map(target::study_warnings).unwrap_or_default();
-    // A warning that several runs share is listed once.
-    let mut of_runs: Vec<((String, &'static str), Vec<&str>)> = Vec::new();
-    for (label, run) in runs {
-        for warning in target::warnings(run) {
-            match of_runs.iter_mut().find(|(known, _)| *known == warning) {
-                Some((_, names)) => names.push(label),
-                None => of_runs.push((warning, vec![label])),
-            }
-        }
-    }
-    let items = of_runs.into_iter();
-    listed
-        .extend(items.map(|((warning, advice), names)| {
-            (format!("{}: {warning}", names.join(", ")), advice)
-        }));
+    let several = runs.len() > 1 || study.is_some();
+    listed.extend(shared(runs, target::warnings).into_iter().map(|((warning, advice), names)| {
+        let names = if several { format!("{}: ", names.join(", ")) } else { String::new() };
+        (format!("{names}{warning}"), advice)
+    }));
     (!listed.is_empty()).then(|| {
         html! {
             ul class="warnings" {

@@ -11,6 +11,7 @@ mod chart;
 #[cfg(test)]
 mod colour_tests;
 mod database;
+mod detail;
 pub(crate) mod evidence;
 mod family;
 mod family_chart;
@@ -39,9 +40,7 @@ pub use plot::{PLOT_MARK, PlotStyle, ResultChart, ResultPlot, plot};
 
 use crate::results_answer::results_answer;
 use crate::study_table::study_answer;
-use crate::{
-    concurrent, durable, energy, faults, figure_table, run_table, target, transactions, trial,
-};
+use crate::{durable, energy, figure_table, run_table, target, transactions, trial};
 
 /// All style rules of a page.
 const STYLE: &str =
@@ -114,8 +113,7 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
                 @let bare: Vec<&RunResult> = runs.iter().map(|(_, run)| *run).filter(|run| !run.tests.is_empty()).collect();
                 @let summary = results_answer(None, &bare).filter(|_| !bare.is_empty());
                 @if let Some(summary) = summary { div class="answer" { p { (summary) } } }
-                @let sentences = runs.iter().flat_map(|(_, run)| durable::sentences(run).into_iter().chain(std::iter::once(target::sentence(run))).chain(concurrent::sentences(run)));
-                @let sentences: Vec<String> = sentences.collect();
+                @let sentences: Vec<String> = runs.iter().map(|(_, run)| target::sentence(run)).collect();
                 @if runs.len() > TOLD {
                     details {
                         summary { "The " (runs.len()) " runs" }
@@ -165,8 +163,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
     }
     all.extend(runs.iter().cloned());
     let tested = all.iter().any(|(_, run)| !run.tests.is_empty());
-    let named: Vec<(&str, &RunResult)> =
-        all.iter().map(|(label, run)| (label.as_str(), *run)).collect();
+    let named = named(&all);
     let mut page = Sections::default();
     match study {
         Some(study) if study.figures.is_empty() => {
@@ -188,20 +185,23 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
     page.add("How latencies are distributed", latency::distributions(&all));
     page.add("Modelled and delivered", served::delivered_section(&all));
     page.add("Over time", series::over_time(&all));
-    page.add("Faults", faults::events(&all));
     page.add("Where the time goes", budget::budgets(&all));
     page.add("What would help", sensitivity::gains(&all));
     page.add("Throughput and latency", tested.then(|| latencies(&named)));
-    page.add("Transactions", study.and_then(|_| transactions_section(&named)));
+    page.add("Tests in detail", detail::tests(&all));
     page.add("Power", power(&named));
     page.add("Calibrations", study.and_then(evidence::calibrations));
     page.add("Model values", evidence::models(&all));
     page.add("Not modelled", study.and_then(evidence::not_modelled));
     page.add("Notes", study.and_then(evidence::notes));
-    page.add("Warnings", evidence::warnings(study, runs));
+    page.add("Warnings", evidence::warnings(study, &self::named(runs)));
     let results = provenance_list(study, runs);
     page.add("Provenance", (!results.is_empty()).then(|| provenance::provenances(&results)));
     page.draw()
+}
+
+fn named<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<(&'r str, &'r RunResult)> {
+    runs.iter().map(|(label, run)| (label.as_str(), *run)).collect()
 }
 
 fn figures(study: &StudyOutcome, runs: &[(String, &RunResult)]) -> Markup {
@@ -222,10 +222,40 @@ fn figures(study: &StudyOutcome, runs: &[(String, &RunResult)]) -> Markup {
 }
 
 fn latencies(runs: &[(&str, &RunResult)]) -> Markup {
+    let notes = |run: &RunResult| -> Vec<String> {
+        // The first sentence of a page with one run reports its flushes.
+        let flushes = if runs.len() > 1 { durable::sentences(run) } else { Vec::new() };
+        let notes = run_table::notes(run).into_iter();
+        notes.chain(run_table::widest_interval_note(run)).chain(flushes).collect()
+    };
     markup! {
-        p class="soft" { "Percentiles cover all repeats together, and are absent if too few requests support them." }
         (grid::grid(&run_table::figures(runs), "Throughput and latency"))
+        @if let Some(table) = transactions::by_test(runs) { (grid::grid(&table, "Transactions")) }
+        p class="soft" { "Percentiles are absent if too few requests support them." }
+        @for (note, names) in shared(runs, notes) {
+            p class="soft" {
+                @if names.len() < runs.len() { (names.join(", ")) ": " }
+                (note)
+            }
+        }
     }
+}
+
+/// Returns what `list` contains for any run, each item once, with the labels of its runs.
+fn shared<'l, T: PartialEq>(
+    runs: &[(&'l str, &RunResult)],
+    list: impl Fn(&RunResult) -> Vec<T>,
+) -> Vec<(T, Vec<&'l str>)> {
+    let mut all: Vec<(T, Vec<&'l str>)> = Vec::new();
+    for (label, run) in runs {
+        for item in list(run) {
+            match all.iter_mut().find(|(known, _)| *known == item) {
+                Some((_, labels)) => labels.push(label),
+                None => all.push((item, vec![label])),
+            }
+        }
+    }
+    all
 }
 
 /// Writes the power of the drives by test; `None` if it is unknown in all runs.
@@ -252,17 +282,6 @@ fn programs(runs: &[(&str, &RunResult)]) -> Option<Markup> {
         @for note in trial::notes(&runs) { p class="soft" { (note) } }
         @let cuts: Vec<String> = runs.iter().flat_map(|run| trial::cut_texts(run)).collect();
         @if !cuts.is_empty() { ul { @for cut in &cuts { li { (cut) } } } }
-    })
-}
-
-/// Writes the table of simulated transactions; `None` if there are no transactions.
-fn transactions_section(runs: &[(&str, &RunResult)]) -> Option<Markup> {
-    let table = transactions::by_test(runs)?;
-    Some(markup! {
-        p class="soft" {
-            "Simulated: users of a database in a closed loop. Reads, writes and all I/O are latencies of the drives; the response time is the time of a whole transaction."
-        }
-        (grid::grid(&table, "Transactions"))
     })
 }
 

@@ -6,9 +6,8 @@ use lanemark_schema::result::{RunResult, Sensitivity};
 use maud::{Markup, html};
 
 use super::axis::Axis;
-use super::grid::grid;
 use super::svg::{SvgImage, image, num, text_fitted_to, text_width};
-use crate::sensitivity::{label, latency, sentence, signed, table};
+use crate::sensitivity::{label, latency, sentence, signed};
 
 const WIDTH: f64 = 470.0;
 /// Room for the names of hops.
@@ -40,14 +39,9 @@ pub(super) fn gains(runs: &[(String, &RunResult)]) -> Option<Markup> {
                 @for (caption, sensitivity) in &panels {
                     figure {
                         figcaption { (caption) }
-                        p class="soft" { (sentence(sensitivity)) }
                         (draw(caption, sensitivity))
                     }
                 }
-            }
-            details {
-                summary { "Gains as numbers" }
-                @for (caption, sensitivity) in &panels { (grid(&table(sensitivity), caption)) }
             }
         }
     })

@@ -11,7 +11,7 @@ use lanemark_schema::workload::Test;
 use maud::{Markup, html};
 
 use super::axis::{Axis, step};
-use super::grid::{grid, typeset};
+use super::grid::typeset;
 use super::heat::{self, HeatMap};
 use super::picture::{self, PanelPicture, TitledPanel};
 use super::svg::{SvgImage, block, image, num, text_width};
@@ -177,21 +177,12 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Draws a test over time at the full width of the page, with its numbers below.
+/// Draws a test over time at the full width of the page.
 fn page_width_plot(plotted: &TestSeries<'_>, size: DrawingSize) -> Markup {
     html! {
         figure class="time" {
             figcaption { (plotted.caption) }
             (draw(plotted, size))
-            @for sentence in over_time::sentences(plotted.sample) {
-                p class="soft" { (sentence) }
-            }
-        }
-        @if let Some(table) = over_time::table(plotted.sample) {
-            details {
-                summary { (plotted.caption) " over time, as numbers" }
-                (grid(&table, &plotted.caption))
-            }
         }
     }
 }

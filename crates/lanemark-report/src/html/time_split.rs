@@ -1,16 +1,14 @@
-//! The parts of a transaction's time on a page: one bar per run, and the numbers.
+//! The parts of a transaction's time on a page: one bar per run.
 
 use lanemark_schema::result::TestResult;
 use maud::{Markup, html};
 
 use super::axis::Axis;
-use super::grid;
 use super::picture::{LegendEntry, PanelPicture, TitledPanel};
 use super::svg::{SvgImage, block, image, named, num, shortened_list};
 use crate::database::TimeSplit;
 use crate::number::{percent, significant};
 use crate::palette;
-use crate::table::{Cell, CellEmphasis, Column, Table};
 
 const WIDTH: f64 = 900.0;
 const LINE: f64 = 16.0;
@@ -34,19 +32,8 @@ pub(super) fn section(tests: &[(&str, &TestResult)]) -> Option<Markup> {
         };
         html! {
             h4 { "Time of a transaction" }
-            p class="soft" {
-                @for (label, split) in &splits {
-                    (label) ": " (split.source)
-                    @if let Some((running, ready)) = split.measured {
-                        ", with " (significant(running)) " ms on a processor and "
-                        (significant(ready)) " ms ready to run, both measured"
-                    }
-                    ". "
-                }
-            }
             (picture.legend())
             @for drawing in &picture.figures { figure class="time" { (drawing.image) } }
-            (grid::grid(&table(&splits), "Time of a transaction"))
         }
     })
 }
@@ -107,28 +94,6 @@ fn placed_parts(split: &TimeSplit) -> impl Iterator<Item = (f64, &crate::databas
         *from += part.ms;
         Some((own_start, part))
     })
-}
-
-fn table(splits: &[(String, TimeSplit)]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("run"),
-        Column::name("part"),
-        Column::number("time", "ms"),
-        Column::number("share", ""),
-        Column::text(""),
-    ]);
-    for (label, split) in splits {
-        for (index, part) in split.parts.iter().enumerate() {
-            table.push(vec![
-                Cell::plain(label.as_str()).repeating(index > 0),
-                Cell::plain(part.name),
-                Cell::plain(significant(part.ms)),
-                Cell::plain(percent(part.share)),
-                Cell::inked(part.note.clone(), CellEmphasis::Faint),
-            ]);
-        }
-    }
-    table.without_empty_columns()
 }
 
 #[cfg(test)]

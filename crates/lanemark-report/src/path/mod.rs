@@ -16,12 +16,12 @@ use lanemark_schema::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
 
 use crate::Style;
+use crate::budget::path_limit;
 use crate::number::{
     ABSENT, LatencyUnit, fixed, grouped, or_absent, percent_whole, rate_text, significant,
 };
 use crate::table::{Cell, CellEmphasis, Column, Table, point};
 use crate::terminal::{TerminalText, without_styles, wrap};
-use crate::test_detail::path_limit;
 
 pub(crate) use diagram::TreeDrawing;
 pub use diagram::path_svg;

@@ -1,6 +1,6 @@
 //! Tests of the answers of a study: counts, ties, and missing figures.
 
-use lanemark_report::{Style, answer, results_answer, run_table, study_table, test_detail};
+use lanemark_report::{Style, answer, results_answer, run_table, study_table};
 use lanemark_schema::result::{
     BlockDeviceKind, DeviceIdentity, InspectedDevice, Inspection, RatioEstimate, RunResult,
     StudyAnswer, StudyClaim, StudyOutcome, SystemComparison, Target,
@@ -172,7 +172,7 @@ fn a_latency_of_zero_is_not_stated() {
 fn a_budget_without_time_does_not_name_a_largest_part() {
     let mut run = first_test();
     let limits =
-        |run: &RunResult| test_detail(run, &run.tests[0], &Style { width: 100, colour: false });
+        |run: &RunResult| fixture::detail(run, &run.tests[0], &Style { width: 100, colour: false });
     for sample in &mut run.tests[0].samples {
         let path = sample.path.as_mut().unwrap();
         for hop in &mut path.hops {

@@ -3,6 +3,7 @@
 //! The published figures come from the document. The simulated and measured figures are invented, within a few per cent
 //! of them. All values are computed from the constants below, so the snapshots are stable.
 
+use lanemark_report::{Style, test_details};
 use lanemark_schema::result::series::SeriesPoint;
 use lanemark_schema::result::steady::Round;
 use lanemark_schema::result::{
@@ -463,4 +464,9 @@ pub(crate) fn over_time() -> RunResult {
 /// Returns the text without the line breaks that wrapping added.
 pub(crate) fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns one test of a run in detail, as the terminal prints it.
+pub(crate) fn detail(run: &RunResult, test: &TestResult, style: &Style) -> String {
+    test_details(&RunResult { tests: vec![test.clone()], ..run.clone() }, style)
 }

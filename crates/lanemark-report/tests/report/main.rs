@@ -1,5 +1,6 @@
 //! Tests of the views as a caller sees them, with one fixture, exact snapshots, and invariants for all results.
 
+mod agreement;
 mod answers;
 mod database;
 mod errors;
@@ -8,6 +9,7 @@ mod pages;
 mod path_fixture;
 mod path_svg;
 mod path_table;
+mod random;
 mod shortened;
 mod size;
 mod snapshots;

@@ -9,13 +9,13 @@ use lanemark_schema::workload::Operation;
 use crate::fixture;
 
 /// Maximum size in bytes of a page with fifty runs of eight tests.
-const BYTES_MAX: usize = 2_000_000;
+const BYTES_MAX: usize = 3_000_000;
 
 /// Pseudorandom numbers that are the same whenever the tests run.
-struct Noise(u64);
+pub(crate) struct Noise(pub(crate) u64);
 
 impl Noise {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
@@ -59,7 +59,7 @@ fn run(number: u64) -> RunResult {
 }
 
 #[test]
-fn pages_of_fifty_runs_are_below_two_megabytes_and_show_all_of_them() {
+fn pages_of_fifty_runs_are_below_three_megabytes_and_show_all_of_them() {
     let runs = runs(50);
     let runs: Vec<&RunResult> = runs.iter().collect();
     let page = html(None, &runs);
@@ -72,14 +72,11 @@ fn pages_of_fifty_runs_are_below_two_megabytes_and_show_all_of_them() {
 }
 
 #[test]
-fn few_runs_have_large_drawings_over_time_and_many_have_small_ones_with_one_table_a_test() {
+fn few_runs_have_large_drawings_over_time_and_many_have_small_ones() {
     let pages = [3, 4].map(|count| html(None, &runs(count).iter().collect::<Vec<_>>()));
     let large = pages.each_ref().map(|page| page.matches("<figure class=\"time\">").count());
     assert_eq!(large, [24, 0]);
-    let tables =
-        pages.each_ref().map(|page| page.matches("over time, as numbers</summary>").count());
-    assert_eq!(tables, [24, 8]);
-    assert!(pages[1].contains("first quarter") && pages[1].contains("up to 240 steps"));
+    assert!(pages[1].contains("up to 240 steps"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::{fixture, path_fixture};
 use lanemark_report::{
     Style, compare_runs, compare_table, html, path_svg, path_table, run_table, study_table,
-    test_detail, test_details,
+    test_details,
 };
 
 /// Compares `printed` with the file `name`, or rewrites the file if that is requested.
@@ -53,19 +53,19 @@ fn a_measured_run_in_80_columns() {
 fn a_test_in_detail() {
     let run = fixture::simulated();
     let test = run.test("4K QD32 read").unwrap();
-    assert_snapshot("detail-simulated-100.txt", &test_detail(&run, test, &plain(100)));
+    assert_snapshot("detail-simulated-100.txt", &fixture::detail(&run, test, &plain(100)));
     let run = fixture::measured();
     let test = run.test("Seq write").unwrap();
-    assert_snapshot("detail-measured-80.txt", &test_detail(&run, test, &plain(80)));
+    assert_snapshot("detail-measured-80.txt", &fixture::detail(&run, test, &plain(80)));
 }
 
 #[test]
 fn a_test_over_time() {
     let run = fixture::over_time();
-    assert_snapshot("detail-over-time-80.txt", &test_detail(&run, &run.tests[0], &plain(80)));
+    assert_snapshot("detail-over-time-80.txt", &fixture::detail(&run, &run.tests[0], &plain(80)));
     let mut run = run;
     run.tests[0].samples[0].steady = None;
-    assert_snapshot("detail-series-80.txt", &test_detail(&run, &run.tests[0], &plain(80)));
+    assert_snapshot("detail-series-80.txt", &fixture::detail(&run, &run.tests[0], &plain(80)));
     assert_snapshot("page-over-time.html", &html(None, &[&run]));
 }
 

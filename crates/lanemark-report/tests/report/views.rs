@@ -1,6 +1,6 @@
 //! Tests properties of every view for any result, including unusual results.
 
-use lanemark_report::{Style, compare_table, html, run_table, study_table, test_detail};
+use lanemark_report::{Style, compare_table, html, run_table, study_table};
 use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::result::steady::UnsteadyReason;
 use lanemark_schema::result::{
@@ -11,7 +11,7 @@ use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Operation, Test};
 use unicode_width::UnicodeWidthStr;
 
-use crate::fixture::{self, unwrapped};
+use crate::fixture::{self, detail, unwrapped};
 
 const PLAIN: Style = Style { width: 100, colour: false };
 
@@ -24,7 +24,7 @@ fn terminal_views(study: &StudyOutcome, run: &RunResult, style: &Style) -> Vec<S
         study_table(study, None, true, style),
         compare_table(("a.json", other), ("b.json", run), true, style),
     ];
-    views.extend(run.tests.iter().chain(&other.tests).map(|test| test_detail(run, test, style)));
+    views.extend(run.tests.iter().chain(&other.tests).map(|test| detail(run, test, style)));
     views
 }
 
@@ -32,7 +32,7 @@ fn pages(study: &StudyOutcome, run: &RunResult) -> Vec<String> {
     vec![html(Some(study), &[run]), html(Some(study), &[]), html(None, &[run])]
 }
 
-fn one_of_each_warning() -> Vec<Warning> {
+pub(crate) fn one_of_each_warning() -> Vec<Warning> {
     let text = || "reason".to_owned();
     vec![
         Warning::PageCache { reason: text() },
@@ -73,7 +73,7 @@ fn requests_that_failed_are_in_every_view() {
     let table = unwrapped(&run_table(&run, &PLAIN));
     assert!(table.contains("failed") && table.contains(" 42 "), "{table}");
     assert!(table.contains(&format!("42 requests failed ({kinds})")), "{table}");
-    let detail = unwrapped(&test_detail(&run, &run.tests[0], &PLAIN));
+    let detail = unwrapped(&detail(&run, &run.tests[0], &PLAIN));
     assert!(detail.contains("42 requests failed, ") && detail.contains(kinds), "{detail}");
     for page in [html(Some(&study), &[&run]), html(None, &[&run])] {
         assert!(page.contains(">failed<") && page.contains(">42<") && page.contains(kinds));
@@ -232,7 +232,6 @@ fn every_warning_is_shown_with_its_advice_in_every_view() {
     let bare = RunResult { warnings: Vec::new(), ..fixture::measured() };
     let mut views = vec![
         run_table(&run, &PLAIN),
-        test_detail(&run, &run.tests[0], &PLAIN),
         study_table(&study, None, true, &PLAIN),
         study_table(&fixture::study(), Some(&run), true, &PLAIN),
         compare_table(("a", &run), ("b", &bare), true, &PLAIN),
@@ -299,7 +298,7 @@ fn an_empty_run_causes_neither_a_panic_nor_false_numbers() {
     let printed = run_table(&run, &PLAIN);
     let row = printed.lines().find(|line| line.starts_with("Seq read")).unwrap();
     assert!(row.split_whitespace().skip(2).all(|cell| cell == "–"), "no sample: {row}");
-    assert!(test_detail(&run, &run.tests[0], &PLAIN).contains("No request was completed."));
+    assert!(detail(&run, &run.tests[0], &PLAIN).contains("No request was completed."));
 }
 
 #[test]
@@ -325,7 +324,7 @@ fn an_unknown_value_is_a_dash_and_never_zero() {
 fn the_rows_of_a_time_budget_sum_to_the_mean_latency() {
     let run = fixture::simulated();
     for test in &run.tests {
-        let text = test_detail(&run, test, &PLAIN);
+        let text = detail(&run, test, &PLAIN);
         // The last four columns, from right to left, are share, both, service and wait.
         let cells = |line: &str| -> Vec<String> {
             line.split_whitespace().rev().take(4).map(|cell| cell.replace('%', "")).collect()
@@ -357,7 +356,7 @@ fn unit_of_budget(printed: &str) -> f64 {
 #[test]
 fn the_busiest_hop_is_named_with_its_rate() {
     let run = fixture::simulated();
-    let text = test_detail(&run, run.test("Seq read").unwrap(), &PLAIN);
+    let text = detail(&run, run.test("Seq read").unwrap(), &PLAIN);
     assert!(
         text.contains("SATA 6 Gb/s: 97% busy, carries at most 551 MB/s of this workload"),
         "{text}"
@@ -421,7 +420,7 @@ fn a_comparison_distinguishes_a_difference_from_the_spread() {
 #[test]
 fn additional_writes_of_the_flash_are_reported_if_there_are_any() {
     let mut run = fixture::study().systems.swap_remove(0).run;
-    let detail = |run: &RunResult| test_detail(run, &run.tests[0], &PLAIN);
+    let detail = |run: &RunResult| detail(run, &run.tests[0], &PLAIN);
     assert!(!detail(&run).contains("Flash took"), "nothing is known of it");
     for sample in &mut run.tests[0].samples {
         sample.drive = Some(lanemark_schema::result::DriveUse {
@@ -547,7 +546,7 @@ fn a_served_run_has_delivered_figures_next_to_modelled_ones() {
     for kind in ["modelled", "delivered"] {
         assert!(page.contains(&format!("{name}, {kind}")), "{kind}");
     }
-    let detail = test_detail(&run, &run.tests[0], &PLAIN);
+    let detail = detail(&run, &run.tests[0], &PLAIN);
     assert!(detail.contains(&format!("{name}, delivered")), "{detail}");
     // There is no comparison if one of the two sides is missing.
     let live = run.tests[0].samples[0].live.as_mut().unwrap();

@@ -7,7 +7,6 @@
 use lanemark_schema::units::Duration;
 use maud::{Markup, html};
 
-use super::super::grid::grid;
 use super::super::heat::{self, HeatMap};
 use super::super::picture::{self, LegendEntry};
 use super::super::svg::{SvgImage, image, num};
@@ -25,7 +24,7 @@ const GAP: f64 = 8.0;
 /// Room for the labels at the ends of the time axis.
 const AXIS: f64 = 18.0;
 
-/// Draws many tests over time: the runs of each test next to each other, with one table below them.
+/// Draws many tests over time: the runs of each test next to each other.
 pub(super) fn section(all: &[TestSeries<'_>], size: DrawingSize) -> Markup {
     let mut groups: Vec<(&str, Vec<&TestSeries<'_>>)> = Vec::new();
     for plotted in all {
@@ -52,14 +51,8 @@ pub(super) fn section(all: &[TestSeries<'_>], size: DrawingSize) -> Markup {
                     figure {
                         figcaption { (plotted.label) }
                         (draw(plotted, size))
-                        @if let Some(words) = over_time::brief_summary(plotted.sample) { p class="soft" { (words) } }
                     }
                 }
-            }
-            @let series: Vec<_> = group.iter().map(|plotted| (plotted.label, plotted.series)).collect();
-            details {
-                summary { (name) " over time, as numbers" }
-                (grid(&over_time::together(&series), name))
             }
         }
     }

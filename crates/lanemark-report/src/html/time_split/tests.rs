@@ -58,24 +58,3 @@ fn parts_are_named_once_in_the_order_of_their_classes() {
         placed_parts(&all[1].1).map(|(from, part)| (from, part.ms)).collect();
     assert_eq!(from, [(0.0, 3.0), (3.0, 2.0)]);
 }
-
-#[test]
-fn the_numbers_have_a_row_for_each_part_and_name_a_run_once() {
-    let table = table(&splits());
-    let rows: Vec<Vec<String>> = table
-        .rows
-        .iter()
-        .map(|row| {
-            let text =
-                |cell: &Cell| if cell.repeated { "\"".to_owned() } else { cell.text.clone() };
-            row.cells.iter().map(text).collect()
-        })
-        .collect();
-    let wanted = [
-        ["A", "lock", "2.00", "25.0%", "note of lock"],
-        ["\"", "data", "6.00", "75.0%", "note of data"],
-        ["B", "data", "3.00", "60.0%", "note of data"],
-        ["\"", "log", "2.00", "40.0%", "note of log"],
-    ];
-    assert_eq!(rows, wanted);
-}

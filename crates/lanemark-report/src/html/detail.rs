@@ -1,0 +1,40 @@
+//! The text of each test: the blocks that the terminal prints, under the name of the test.
+
+use lanemark_schema::result::RunResult;
+use maud::{Markup, html};
+
+use super::grid::grid;
+use crate::blocks::{Block, test_blocks};
+
+/// Maximum number of tests whose text is visible from the start.
+const OPEN_MOST: usize = 1;
+
+/// Returns the content of the section; `None` if no test has ended.
+pub(super) fn tests(runs: &[(String, &RunResult)]) -> Option<Markup> {
+    let several = runs.len() > 1;
+    let all: Vec<_> = runs
+        .iter()
+        .flat_map(|(label, run)| run.tests.iter().map(move |test| (label, test)))
+        .collect();
+    (!all.is_empty()).then(|| {
+        html! {
+            @for (label, result) in &all {
+                details class="folded" open[all.len() <= OPEN_MOST] {
+                    summary { (result.test.name) @if several { ": " (label) } }
+                    @for group in test_blocks(result) { @for block in &group { (draw(block)) } }
+                }
+            }
+        }
+    })
+}
+
+fn draw(block: &Block<'_>) -> Markup {
+    html! {
+        @match block {
+            Block::Text(text) => p { (text) },
+            Block::List(items) => ul { @for item in items { li { (item) } } },
+            Block::Table(name, table) => (grid(&table.clone().without_empty_columns(), name)),
+            Block::Rates(_) => {}
+        }
+    }
+}
