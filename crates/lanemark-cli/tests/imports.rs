@@ -264,3 +264,26 @@ fn a_job_file_of_any_name_is_a_workload() {
         assert_eq!(result["tests"][0]["test"]["name"], "seq", "{name}");
     }
 }
+
+#[test]
+fn a_saved_import_keeps_every_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = project().join("crates/lanemark-formats/tests/foreign");
+    let mut warnings = 0;
+    for entry in std::fs::read_dir(samples).unwrap() {
+        let file = entry.unwrap().path();
+        let name = file.file_name().unwrap().to_str().unwrap();
+        // One of the files contains two results, and each saved file contains one.
+        if name.ends_with(".rs") || name == "kbench-two.txt" {
+            continue;
+        }
+        let file = file.to_str().unwrap();
+        let saved = format!("{name}.json");
+        let (read, messages) = lanemark!(folder.path(), &["report", file, "--out", &saved]).texts();
+        let again = lanemark!(folder.path(), &["report", &saved]).stdout();
+        assert!(!messages.contains("note:"), "{name}: {messages}");
+        assert_eq!(read, again, "{name}");
+        warnings += again.lines().filter(|line| line.starts_with("! ")).count();
+    }
+    assert!(warnings > 40, "{warnings}");
+}

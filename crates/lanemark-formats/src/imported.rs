@@ -250,7 +250,7 @@ impl NotedTests {
         match self.count {
             0 => {}
             1 => notes.push(format!("{}: {text}", self.first)),
-            count => notes.push(format!("{} and {} more tests: {text}", self.first, count - 1)),
+            count => notes.push(format!("{} and {} more: {text}", self.first, count - 1)),
         }
     }
 }

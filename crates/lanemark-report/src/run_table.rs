@@ -52,9 +52,7 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&lead::run(run));
     sheet.heading(&run.workload.name);
-    for (warning, advice) in target::selected_warnings(run, is_assumed) {
-        sheet.item("! ", &format!("{warning}: {advice}"), CellEmphasis::Warning);
-    }
+    write_items(&mut sheet, &target::selected_warnings(run, is_assumed));
     sheet.blank();
     if !run.tests.is_empty() {
         let label = run.target_name();
@@ -129,8 +127,13 @@ pub(crate) fn write_warnings(sheet: &mut TerminalText, listed: &[(String, &'stat
         return;
     }
     sheet.blank();
-    for (warning, advice) in listed {
-        sheet.item("! ", &format!("{warning}: {advice}"), CellEmphasis::Warning);
+    write_items(sheet, listed);
+}
+
+fn write_items(sheet: &mut TerminalText, listed: &[(String, &'static str)]) {
+    for (warning, advice) in target::with_advice(listed) {
+        let advice = advice.map_or(String::new(), |advice| format!(": {advice}"));
+        sheet.item("! ", &format!("{warning}{advice}"), CellEmphasis::Warning);
     }
 }
 

@@ -132,7 +132,7 @@ pub(crate) fn selected_warnings(
         }
     }
     let mut warnings: Vec<(String, &'static str)> =
-        groups.iter().map(|(_, alike)| merged_warning(alike, run.tests.len())).collect();
+        groups.iter().map(|(_, alike)| merged_warning(alike, run)).collect();
     if !run.complete && !run.warnings.contains(&Warning::Interrupted) {
         warnings.push(("the run has not ended".to_owned(), Warning::Interrupted.advice()));
     }
@@ -159,6 +159,19 @@ fn kind(warning: &Warning) -> serde_json::Value {
     kind
 }
 
+/// Returns each warning as text. Warnings in succession that have the same advice state it once, after the last of them.
+pub(crate) fn with_advice<'l>(
+    listed: &'l [(String, &'static str)],
+) -> Vec<(&'l str, Option<&'static str>)> {
+    let advice_below = listed.iter().skip(1).map(|(_, advice)| Some(*advice)).chain([None]);
+    let pairs = listed.iter().zip(advice_below);
+    pairs
+        .map(|((warning, advice), below)| {
+            (warning.as_str(), Some(*advice).filter(|_| below != Some(*advice)))
+        })
+        .collect()
+}
+
 /// Returns the warnings about the systems of a study, each warning once.
 pub(crate) fn study_warnings(outcome: &StudyOutcome) -> Vec<(String, &'static str)> {
     let mut seen = Vec::new();
@@ -170,9 +183,9 @@ pub(crate) fn study_warnings(outcome: &StudyOutcome) -> Vec<(String, &'static st
     seen
 }
 
-/// Formats a warning about one or more of `tests` tests: the names of the tests and their common text, or the text of
+/// Formats a warning about one or more tests of `run`: the names of the tests and their common text, or the text of
 /// the first test and the names of the other tests.
-fn merged_warning(alike: &[&Warning], tests: usize) -> (String, &'static str) {
+fn merged_warning(alike: &[&Warning], run: &RunResult) -> (String, &'static str) {
     let first = alike[0];
     let advice = first.advice();
     let text = first.to_string();
@@ -184,6 +197,9 @@ fn merged_warning(alike: &[&Warning], tests: usize) -> (String, &'static str) {
         }
     }
     let others = &names[1..];
+    let tests = run.tests.len();
+    let is_of_all =
+        tests > 2 && run.tests.iter().all(|one| names.contains(&one.test.name.as_str()));
     let after_name = |warning: &Warning| -> Option<String> {
         let text = warning.to_string();
         text.strip_prefix(warning.test()?).map(str::to_owned)
@@ -192,9 +208,9 @@ fn merged_warning(alike: &[&Warning], tests: usize) -> (String, &'static str) {
         .filter(|text| alike.iter().all(|warning| after_name(warning).as_ref() == Some(text)));
     let text = match common {
         _ if others.is_empty() => text,
-        Some(rest) if names.len() == tests && tests > 2 => format!("all {tests} tests{rest}"),
+        Some(rest) if is_of_all => format!("all {tests} tests{rest}"),
         Some(rest) => format!("{}{rest}", shortened_list(&names)),
-        None if names.len() == tests && tests > 2 => {
+        None if is_of_all => {
             format!("{text}; likewise in the other {} tests", others.len())
         }
         None => format!("{text}; likewise in {}", shortened_list(others)),

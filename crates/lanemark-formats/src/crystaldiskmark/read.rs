@@ -118,7 +118,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     run.warnings.push(Warning::RatesOnly { program: name, time });
     if mixed_left > 0 {
         run.note(&format!(
-            "{mixed_left} mixed tests are omitted: their figures are means of both directions, not rates"
+            "mixed tests are omitted ({mixed_left}): their figures are means of both directions, not rates"
         ));
     }
     if from_iops {

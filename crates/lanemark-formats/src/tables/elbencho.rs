@@ -86,7 +86,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     finish(phase, command.as_ref(), &mut run, &mut skipped, &mut of_files)?;
     run.note("numbers of requests are computed from whole rates and times");
     if skipped > 0 {
-        run.note(&format!("{skipped} phases that transfer no data are omitted"));
+        run.note(&format!("phases that transfer no data are omitted: {skipped}"));
     }
     if of_files {
         run.note("phases without IOPS are counted by files");

@@ -148,7 +148,7 @@ fn kdiskmarks_throughput_follows_from_its_requests() {
     assert!(imported.result.tests.iter().all(|test| !test.test.name.contains("mix")));
     let notes = imported.notes.join("\n");
     assert!(
-        notes.contains("1 mixed tests are omitted") && notes.contains("divided by 1000"),
+        notes.contains("mixed tests are omitted (1)") && notes.contains("divided by 1000"),
         "{notes}"
     );
     assert!(

@@ -11,6 +11,7 @@ use super::{TimePart, TimeSplit, table};
 use crate::Style;
 use crate::blocks::Block;
 use crate::number::{fixed, or_absent, percent, percent_whole, significant};
+use crate::run_table::write_warnings;
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target::warnings;
 use crate::terminal::TerminalText;
@@ -40,13 +41,8 @@ pub fn database_text(run: &RunResult, style: &Style) -> Option<String> {
     sheet.table(&table(&[("mean", test)]));
     sheet.blank();
     sheet.blocks(&blocks(test));
-    let warnings = warnings(run);
-    for (warning, advice) in &warnings {
-        sheet.item("! ", &format!("{warning}: {advice}"), CellEmphasis::Warning);
-    }
-    if !warnings.is_empty() {
-        sheet.blank();
-    }
+    write_warnings(&mut sheet, &warnings(run));
+    sheet.blank();
     sheet.minor_paragraph(NO_TPC_RESULT);
     Some(sheet.finish())
 }

@@ -19,7 +19,7 @@ pub(super) fn tests(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!all.is_empty()).then(|| {
         html! {
             @for (label, result) in &all {
-                details class="folded" open[all.len() <= OPEN_MOST] {
+                details open[all.len() <= OPEN_MOST] {
                     summary { (result.test.name) @if several { ": " (label) } }
                     @for group in test_blocks(result) { @for block in &group { (draw(block)) } }
                 }

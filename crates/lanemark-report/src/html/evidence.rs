@@ -155,7 +155,9 @@ pub(super) fn warnings(
     (!listed.is_empty()).then(|| {
         html! {
             ul class="warnings" {
-                @for (warning, advice) in &listed { li { b { (warning) } ": " (advice) "." } }
+                @for (warning, advice) in target::with_advice(&listed) {
+                    li { b { (warning) } @if let Some(advice) = advice { ": " (advice) "." } }
+                }
             }
         }
     })

@@ -1,9 +1,9 @@
 //! Tests that the terminal and the page contain the same text, and that both claim only what the result contains.
 
-use lanemark_report::{Style, html, run_table, test_details};
+use lanemark_report::{Style, compare_runs, compare_table, html, run_table, test_details};
 use lanemark_schema::result::{
-    DrivePhases, LimitingPart, LiveVerdict, RunResult, Sample, Series, Statistic, Target,
-    TestResult,
+    DrivePhases, LimitingPart, LiveVerdict, RatioVerdict, RunResult, Sample, Series, Statistic,
+    Target, TestResult,
 };
 use lanemark_schema::units::Bytes;
 
@@ -11,9 +11,22 @@ use crate::fixture::{self, unwrapped};
 use crate::random::random;
 
 /// Number of random results.
-const RESULTS: u64 = 200;
+const RESULTS: u64 = 300;
+/// Results that `lanemark library --kind sample` lists, and results of earlier programs.
+const SAVED: [&str; 4] = [
+    include_str!("../../../../samples/measured.json"),
+    include_str!("../../../../samples/simulated.json"),
+    include_str!("../../../lanemark-cli/tests/saved/postgresql.json"),
+    include_str!("../../../lanemark-cli/tests/saved/simulated.json"),
+];
 /// A line of this width is never wrapped, and a table of this width lacks no column.
 const WIDE: Style = Style { width: 20_000, colour: false };
+
+/// Returns all results of these tests.
+fn results() -> impl Iterator<Item = RunResult> {
+    let saved = SAVED.iter().map(|text| serde_json::from_str(text).unwrap());
+    saved.chain((0..RESULTS).map(random))
+}
 
 /// Returns the text of a page without its markup.
 fn page_text(page: &str) -> String {
@@ -55,7 +68,7 @@ fn details(page: &str) -> Vec<String> {
 #[test]
 fn the_detail_of_a_test_has_the_same_words_in_terminal_and_page() {
     let mut count = 0;
-    for run in (0..RESULTS).map(random) {
+    for run in results() {
         let page = details(&html(None, &[&run]));
         assert_eq!(page.len(), run.tests.len());
         for (test, page) in run.tests.iter().zip(page) {
@@ -72,7 +85,7 @@ fn the_detail_of_a_test_has_the_same_words_in_terminal_and_page() {
 
 #[test]
 fn each_line_of_the_table_of_a_run_is_in_the_page() {
-    for run in (0..RESULTS).map(random) {
+    for run in results() {
         let page = page_text(&html(None, &[&run]));
         for line in run_table(&run, &WIDE).lines().filter(|line| !line.starts_with('─')) {
             let line = line.trim_start_matches("! ").trim_start_matches("- ");
@@ -225,7 +238,7 @@ const CLAIMS: [Claim; 44] = [
 #[test]
 fn each_claim_of_a_view_holds_in_the_result_and_occurs() {
     let mut seen = [false; CLAIMS.len()];
-    for run in (0..RESULTS).map(random) {
+    for run in results() {
         let page = page_text(&html(None, &[&run]));
         let printed = run_table(&run, &WIDE) + &test_details(&run, &WIDE);
         for (at, (phrase, holds)) in CLAIMS.iter().enumerate() {
@@ -238,4 +251,29 @@ fn each_claim_of_a_view_holds_in_the_result_and_occurs() {
     }
     let unseen = CLAIMS.iter().zip(seen).filter(|(_, seen)| !seen).map(|(claim, _)| claim.0);
     assert_eq!(unseen.collect::<Vec<_>>(), [""; 0], "claims that no result makes");
+}
+
+#[test]
+fn a_comparison_claims_only_what_the_intervals_show() {
+    let claims = [
+        (["faster than", "; faster, "], RatioVerdict::Higher),
+        (["slower than", "; slower, "], RatioVerdict::Lower),
+        ([", within 3%: ", "the same within 3%"], RatioVerdict::Same),
+        (["no difference shown", "no difference can be shown"], RatioVerdict::NotShown),
+    ];
+    let mut seen = [false; 4];
+    for (one, other) in (0..RESULTS).map(|number| (random(number), random(number + RESULTS))) {
+        let compared = compare_runs(("a", &one), ("b", &other));
+        let page = page_text(&html(None, &[&one, &other]));
+        let printed = compare_table(("a", &one), ("b", &other), true, &WIDE);
+        for (at, (phrases, verdict)) in claims.iter().enumerate() {
+            let holds = compared.figures.iter().any(|figure| figure.ratio.verdict() == *verdict);
+            for view in [&page, &printed] {
+                let is_claimed = phrases.iter().any(|phrase| view.contains(phrase));
+                assert!(!is_claimed || holds, "{phrases:?} do not hold in\n{view}");
+                seen[at] |= is_claimed;
+            }
+        }
+    }
+    assert_eq!(seen, [true; 4], "claims that no comparison makes");
 }
