@@ -46,7 +46,7 @@ fn a_loaded_database_runs_is_consistent_and_is_compared() {
             "Stock-Level",
             "not a TPC result",
             "buffer hits",
-            "time of a transaction, by its user's thread",
+            "Time of a transaction, by its user's thread",
         ] {
             assert!(printed.contains(part), "{part}: {printed}");
         }

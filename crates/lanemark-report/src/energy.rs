@@ -5,7 +5,7 @@
 use lanemark_schema::result::{EnergyUse, RunResult, TestResult};
 use lanemark_schema::units::Duration;
 
-use crate::blocks::Block;
+use crate::block::Block;
 use crate::number::{fixed, known_value, or_absent, percent, significant};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 

@@ -5,7 +5,7 @@ use lanemark_schema::result::{
 };
 
 use crate::Style;
-use crate::blocks::Block;
+use crate::block::Block;
 use crate::number::{fixed, percent_signed, percent_whole, significant};
 use crate::table::{Cell, Column, Table};
 use crate::terminal::TerminalText;

@@ -13,6 +13,7 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod answer;
+mod block;
 mod blocks;
 mod budget;
 mod calibration;

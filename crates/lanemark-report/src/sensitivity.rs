@@ -5,7 +5,7 @@
 use lanemark_schema::result::{ChangeGain, RunResult, Sensitivity, SystemChange};
 
 use crate::Style;
-use crate::blocks::Block;
+use crate::block::Block;
 use crate::number::{ABSENT, fixed, or_absent, percent_whole};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;

@@ -159,7 +159,7 @@ fn kind(warning: &Warning) -> serde_json::Value {
     kind
 }
 
-/// Returns each warning as text. Warnings in succession that have the same advice state it once, after the last of them.
+/// Returns each warning with its advice. If successive warnings have the same advice, only the last of them has it.
 pub(crate) fn with_advice<'l>(
     listed: &'l [(String, &'static str)],
 ) -> Vec<(&'l str, Option<&'static str>)> {

@@ -11,7 +11,7 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::Style;
-use crate::blocks::Block;
+use crate::block::Block;
 use crate::over_time;
 use crate::table::{Cell, CellEmphasis, Column, ColumnKind, Table, point};
 

@@ -4,7 +4,7 @@ use lanemark_schema::result::{
     DirectionResult, LatencyHistogram, LiveDelivery, ReplayCounts, Sample, TestResult,
 };
 
-use super::Block;
+use crate::block::Block;
 use crate::number::{ABSENT, LatencyUnit, latency_mean_ns, or_absent, significant};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 

@@ -9,30 +9,11 @@
 mod latency;
 mod outcome;
 
-use lanemark_schema::result::{Sample, Series, TestResult};
+use lanemark_schema::result::{Sample, TestResult};
 
+use crate::block::Block;
 use crate::budget::{self, Budget};
-use crate::table::Table;
 use crate::{database, energy, explanation, flash_writes, over_time, readings, sensitivity};
-
-/// A part of a text.
-#[derive(Clone, Debug)]
-pub(crate) enum Block<'r> {
-    /// One or more sentences.
-    Text(String),
-    /// The evidence for the sentence before it.
-    List(Vec<String>),
-    /// A table, with a name for screen readers.
-    Table(&'static str, Table),
-    /// Rates over time, which a page draws as a chart.
-    Rates(&'r Series),
-}
-
-impl Block<'_> {
-    pub(crate) fn text(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
 
 /// Returns the blocks of a test, in groups.
 pub(crate) fn test_blocks(test: &TestResult) -> Vec<Vec<Block<'_>>> {

@@ -6,7 +6,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::Bytes;
 
-use super::Block;
+use crate::block::Block;
 use crate::number::{
     ABSENT, NO_SPREAD, fixed, known_value, or_absent, percent, percent_whole, significant, spread,
 };

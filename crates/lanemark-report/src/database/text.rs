@@ -9,7 +9,7 @@ use lanemark_schema::workload::{DatabaseUsers, LoadKind, TransactionKind};
 
 use super::{TimePart, TimeSplit, table};
 use crate::Style;
-use crate::blocks::Block;
+use crate::block::Block;
 use crate::number::{fixed, or_absent, percent, percent_whole, significant};
 use crate::run_table::write_warnings;
 use crate::table::{Cell, CellEmphasis, Column, Table};

@@ -4,7 +4,8 @@ use lanemark_schema::result::RunResult;
 use maud::{Markup, html};
 
 use super::grid::grid;
-use crate::blocks::{Block, test_blocks};
+use crate::block::Block;
+use crate::blocks::test_blocks;
 
 /// Maximum number of tests whose text is visible from the start.
 const OPEN_MOST: usize = 1;
