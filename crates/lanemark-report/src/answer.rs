@@ -20,7 +20,7 @@ pub fn answer(outcome: &StudyOutcome) -> Option<String> {
     }
     let system = system_label(outcome, &comparison.system);
     let base = system_label(outcome, &comparison.base);
-    let verdicts = clauses(&base, &system, &simulated).join("; ");
+    let verdicts = clauses(base, system, &simulated).join("; ");
     Some(format!("{verdicts}. {}", published(&comparison.ratios)))
 }
 

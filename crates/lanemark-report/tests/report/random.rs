@@ -160,7 +160,7 @@ fn vary_simulated(noise: &mut Noise, sample: &mut Sample) {
         iops: 9e3,
         ended_by,
     };
-    let phases = vec![phase(2, Some(Reserve::PseudoSlc)), phase(9, None)];
+    let phases = [phase(2, Some(Reserve::PseudoSlc)), phase(9, None)];
     sample.phases = phases[..noise.below(3) as usize].to_vec();
     let credits = CreditUse {
         reserve: Reserve::OperationCredits,
