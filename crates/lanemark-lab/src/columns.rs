@@ -38,7 +38,7 @@ pub enum ColumnValues {
     Texts(Vec<Option<String>>),
 }
 
-named_enum! {
+lanemark_schema::named_enum! {
     /// The tables of a run.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RunTable {

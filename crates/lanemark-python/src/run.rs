@@ -152,10 +152,8 @@ impl Run {
     }
 
     fn table(&self, name: &str) -> Result<Table, Failure> {
-        let found = RunTable::ALL.iter().find(|(known, _)| *known == name);
-        let known = RunTable::ALL.map(|(name, _)| name).join(", ");
-        let (_, table) = found.ok_or_else(|| {
-            input(format!("`{name}` is not a table of a run: expected one of {known}"))
+        let table = name.parse::<RunTable>().map_err(|known| {
+            input(format!("`{name}` is not a table of a run: expected {known}"))
         })?;
         Table::new(table.columns(&self.0))
     }

@@ -148,7 +148,7 @@ fn kinds(damage: &[DamagedRange]) -> String {
     let there =
         DamageKind::NAMES.iter().filter(|(_, kind)| damage.iter().any(|entry| entry.kind == *kind));
     let meanings: Vec<String> =
-        there.map(|kind| format!("{}: {}", kind.name(), meaning(*kind))).collect();
+        there.map(|(name, kind)| format!("{name}: {}", meaning(*kind))).collect();
     meanings.join("; ")
 }
 

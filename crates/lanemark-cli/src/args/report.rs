@@ -49,7 +49,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, help_heading = "Output", conflicts_with = "out")]
     pub(crate) json: bool,
     /// Rows of CSV: tests, samples (repeats), hops, series (over time) or latencies [default: tests]
-    #[arg(long, help_heading = "Output", value_name = "TABLE", value_parser = table)]
+    #[arg(long, help_heading = "Output", value_name = "TABLE")]
     pub(crate) table: Option<RunTable>,
     #[command(flatten)]
     pub(crate) chart: ChartArgs,
@@ -57,13 +57,6 @@ pub(crate) struct ReportArgs {
     pub(crate) supplied: SuppliedArgs,
     #[command(flatten)]
     pub(crate) name: NameArgs,
-}
-
-/// Parses the name of a run's table.
-fn table(text: &str) -> Result<RunTable, String> {
-    let found = RunTable::ALL.iter().find(|(name, _)| *name == text);
-    let names = RunTable::ALL.map(|(name, _)| name).join(", ");
-    found.map(|(_, table)| *table).ok_or(format!("expected one of {names}"))
 }
 
 /// Settings for tests of other programs whose output does not state them.

@@ -6,6 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum;
+use crate::text::saved_as_text;
+
 /// The rule by which requests arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Load {

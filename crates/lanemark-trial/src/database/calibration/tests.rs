@@ -13,8 +13,8 @@ use lanemark_schema::result::{
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Test, Workload};
 
-use super::super::study_parts::StudySide;
 use super::*;
+use crate::database::study_parts::StudySide;
 
 #[test]
 fn the_next_buffer_is_on_the_line_between_its_neighbours() {
