@@ -265,8 +265,8 @@ impl DatabaseTrial {
         ran
     }
 
-    /// Loads the database, sets the values, and runs the turns of both systems. Returns `None` if the command was stopped
-    /// before both systems completed a turn.
+    /// Loads the database, sets the values, and runs the turns of both systems. Returns `None` if the command was
+    /// stopped before both systems completed a turn.
     fn turns(
         &self,
         calibration: &TurnCalibration<'_>,
@@ -321,8 +321,8 @@ impl DatabaseTrial {
         let samples = live_outcome.sides[side].iter().map(|turn| turn.sample.clone()).collect();
         let test = workload.tests.first().map(|test| test.name.clone());
         let mut result = outcome::result(provenance.clone(), target, workload, samples);
-        // During a turn the disk's server and the kernel are among the other programs. Only the time before the first turn
-        // shows whether there are more.
+        // During a turn the disk's server and the kernel are among the other programs. Only the time before the first
+        // turn shows whether there are more.
         result.warnings.retain(|warning| !matches!(warning, Warning::OthersBusy { .. }));
         result.warnings.extend(
             test.as_deref().and_then(|test| others_warning(test, self.others, live_outcome.cores)),
