@@ -87,7 +87,7 @@ mysql: tools     ## the OLTP tests on MariaDB
 # A test of lanemark-validation, which `make test` runs too, fails if a table in README or docs/validation differs from
 # the figures that `make validate` or `make grids` saved last.
 check: lints     ## formatting, lints, docs, the house rules, and the accuracy tables in the documents
-	cargo test --workspace --all-features --locked --test tidy --test documents
+	cargo test --workspace --all-features --locked --test tidy --test references --test documents
 
 lints:           ## the part of `check` without tests
 	cargo fmt --all --check

@@ -56,7 +56,8 @@ fn interval_of(draws: &IntervalDraws, index: usize, test: &Test) -> Option<Predi
 fn keeps_up(test: &Test, rates: Option<&DrawnRates>) -> bool {
     let is_fixed =
         test.requests().is_some_and(|requests| matches!(requests.load, Load::Open { .. }));
-    let in_time = |draw| rates.and_then(|rates| rates.log(draw)).is_some_and(|log| log > -0.01);
+    let in_time =
+        |draw| rates.and_then(|rates| rates.log_ratio(draw)).is_some_and(|log| log > -0.01);
     is_fixed && (0..DRAWS).all(in_time)
 }
 

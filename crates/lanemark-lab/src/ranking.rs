@@ -203,7 +203,7 @@ fn first_chances(candidates: &[Candidate], seed: u64) -> Vec<f64> {
         let key = StreamKey { seed, test: EFFECT_STREAM, repeat: draw as u32, thread };
         let mut rng = Rng::new(key);
         let logs = candidates.iter().zip(&spreads).map(|(candidate, spread)| {
-            let drawn = candidate.rates.as_ref().and_then(|rates| rates.log(draw));
+            let drawn = candidate.rates.as_ref().and_then(|rates| rates.log_ratio(draw));
             candidate.log + drawn.unwrap_or_default() + spread * rng.normal()
         });
         let logs: Vec<f64> = logs.collect();

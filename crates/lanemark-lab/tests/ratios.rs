@@ -43,7 +43,8 @@ fn intervals_of_ratios_cover_eight_of_ten_truths_of_the_model() {
                     let (low, high) = estimate.interval_80().unwrap();
                     for draw in [2 * pair, 2 * pair + 1] {
                         let effect = omitted.ln() / SIDES_80 * rng.normal();
-                        let truth = two.log(draw).unwrap() - one.log(draw).unwrap() + effect;
+                        let truth =
+                            two.log_ratio(draw).unwrap() - one.log_ratio(draw).unwrap() + effect;
                         covered += i32::from(low.ln() <= truth && truth <= high.ln());
                         all += 1;
                     }

@@ -38,7 +38,7 @@ fn write_platform(
     path: &Path,
     inspection: &Inspection,
     processors: Option<u32>,
-    processor: Option<Processor>,
+    processor: Option<&Processor>,
 ) -> Result<(), Failure> {
     if path.extension().is_none_or(|extension| extension != "toml") {
         let message = format!("--as-platform {}: expected a .toml file", path.display());
@@ -47,12 +47,12 @@ fn write_platform(
     let outlet = OutputFile::open(path, &PLATFORM)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let made = inspected::platform_file(inspection, &stem, processors)?;
-    let text = match &processor {
+    let text = match processor {
         Some(known) => known.added_to(&made.text, "speed"),
         None => made.text.clone(),
     };
     outlet.write(&text)?;
-    processor.iter().for_each(|known| tell!("processor: {known}"));
+    processor.into_iter().for_each(|known| tell!("processor: {known}"));
     made.left_out.iter().for_each(|reason| tell!("note: device without a port: {reason}"));
     tell!("wrote {}; its ports: {}", path.display(), made.ports.join(", "));
     Ok(())
@@ -167,7 +167,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome, Failure> {
         write_capture(reserved, captured, target, &inspection)?;
     }
     if let Some(path) = &args.as_platform {
-        write_platform(path, &inspection, sysfs.processors(), own_processor(args))?;
+        write_platform(path, &inspection, sysfs.processors(), own_processor(args).as_ref())?;
     }
     if let Some(drawing) = &drawing {
         drawing.write(&inspection_svg(&inspection))?;

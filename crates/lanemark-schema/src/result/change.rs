@@ -1,11 +1,11 @@
-//! The differences between two compared predictions, and the factor for the effects that the model omits in the ratio of
-//! their rates.
+//! The differences between two compared predictions, and the factor for the effects that the model omits in the ratio
+//! of their rates.
 //!
 //! The factors come from the training pairs of the corpus of published measurements (`make validate`,
 //! `reference/validation/pairs.csv`). A test compares them with that file. `docs/model/what-if.md` describes how they
 //! are learned.
 
-use super::{HopUse, PathSection, PathUse, SimulatedTarget};
+use super::SimulatedTarget;
 use crate::workload::Test;
 
 /// One thing in which two compared predictions differ.
@@ -44,11 +44,6 @@ pub const LEAST: f64 = 1.15;
 
 /// The factor that remains for another port whose links do not contribute to a request's time: the error of a formula.
 const FORMULA: f64 = 1.02;
-/// Utilisation from which a hop limits a path.
-const BUSY: f64 = 0.9;
-/// Largest difference between the service times of a hop that both paths share.
-const SAME_SERVICE: f64 = 0.01;
-
 /// The learned factors of a kind, in the order of [`RequestGroup::ALL`].
 const fn learned(kind: ChangeKind) -> [f64; 3] {
     match kind {
@@ -80,8 +75,8 @@ impl ChangeKind {
         learned(self)[group as usize]
     }
 
-    /// Returns the factor of this kind if the changed links contribute only `changed_share` of a request's time. Another
-    /// port changes only the links, so the effects that the model omits apply only to this part of the time.
+    /// Returns the factor of this kind if the changed links contribute only `changed_share` of a request's time.
+    /// Another port changes only the links, so the effects that the model omits apply only to this part of the time.
     #[must_use]
     pub fn of_changed_part(self, factor: f64, changed_share: f64) -> f64 {
         match self {
@@ -175,35 +170,9 @@ fn board(system: &str) -> &str {
     platform.split([',', ':']).next().unwrap_or_default().trim()
 }
 
-/// Returns the share of a request's time at links, adapters and protocols that differ between two paths; 1 if such a hop
-/// limits one of the paths, or if a path is not known.
-#[must_use]
-pub fn changed_share(paths: [Option<&PathUse>; 2]) -> f64 {
-    let [Some(one), Some(two)] = paths else { return 1.0 };
-    share_not_in(one, two).max(share_not_in(two, one))
-}
-
-fn share_not_in(path: &PathUse, other: &PathUse) -> f64 {
-    let is_same = |hop: &HopUse, other: &HopUse| {
-        let difference = (hop.service_ns - other.service_ns).abs();
-        hop.id == other.id && difference <= SAME_SERVICE * hop.service_ns.max(other.service_ns)
-    };
-    let is_changed = |hop: &HopUse| {
-        PathSection::from_hop(hop.id) != PathSection::Drive
-            && !other.hops.iter().any(|other| is_same(hop, other))
-    };
-    if path.busiest_hop().is_some_and(|hop| hop.utilisation >= BUSY && is_changed(hop)) {
-        return 1.0;
-    }
-    let time = |hop: &HopUse| hop.wait_ns + hop.service_ns;
-    let changed: f64 = path.hops.iter().filter(|hop| is_changed(hop)).map(time).sum();
-    let all: f64 = path.hops.iter().map(time).sum();
-    (changed / all.max(1e-9)).clamp(0.0, 1.0)
-}
-
 /// Returns the factor for the effects that the model omits in a ratio. The effects of several changes are independent,
-/// so the squares of their logarithms are added. `changed_share` is the [share of the time](changed_share) at links that
-/// differ.
+/// so the squares of their logarithms are added. `changed_share` is the [share of the time](super::changed_share) at
+/// links that differ.
 #[must_use]
 pub fn omitted_factor(changes: &[ChangeKind], group: RequestGroup, changed_share: f64) -> f64 {
     let logs = changes
@@ -215,7 +184,7 @@ pub fn omitted_factor(changes: &[ChangeKind], group: RequestGroup, changed_share
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{HopId, ParameterOverride};
+    use crate::result::ParameterOverride;
     use crate::units::{Bytes, Ratio};
 
     fn test(depth: u32, reads: f64) -> Test {
@@ -284,39 +253,9 @@ mod tests {
     fn independent_changes_add_the_squares_of_their_logarithms() {
         let group = RequestGroup::Plain;
         let [drive, depth] = [ChangeKind::Drive, ChangeKind::Depth];
-        let both = omitted_factor(&[drive, depth], group, 1.0).ln();
-        assert!((both - drive.omitted(group).ln().hypot(depth.omitted(group).ln())).abs() < 1e-12);
+        let both = libm::log(omitted_factor(&[drive, depth], group, 1.0));
+        let log = |kind: ChangeKind| libm::log(kind.omitted(group));
+        assert!((both - libm::hypot(log(drive), log(depth))).abs() < 1e-12);
         assert_eq!(omitted_factor(&[], group, 1.0), 1.0);
-    }
-
-    fn path(hops: &[(HopId, f64, f64, f64)]) -> PathUse {
-        let hops = hops.iter().map(|&(id, utilisation, wait_ns, service_ns)| HopUse {
-            id,
-            name: String::new(),
-            utilisation,
-            ceiling: None,
-            wait_ns,
-            service_ns,
-        });
-        PathUse::new(hops.collect(), 0)
-    }
-
-    #[test]
-    fn only_the_changed_links_of_another_port_are_uncertain() {
-        let [cpu, link, media] = [HopId::Cpu, HopId::Link(0), HopId::Media];
-        let near = path(&[(cpu, 0.2, 0.0, 10.0), (link, 0.1, 0.0, 2.0), (media, 0.3, 0.0, 88.0)]);
-        let far = path(&[(cpu, 0.2, 0.0, 10.0), (link, 0.1, 1.0, 4.0), (media, 0.3, 5.0, 80.0)]);
-        let share = changed_share([Some(&near), Some(&far)]);
-        assert!((share - 0.05).abs() < 1e-12, "{share}");
-        assert_eq!(share, changed_share([Some(&far), Some(&near)]));
-        assert_eq!(changed_share([Some(&near), Some(&near)]), 0.0);
-        let full = path(&[(cpu, 0.2, 0.0, 10.0), (link, 0.95, 1.0, 4.0), (media, 0.3, 0.0, 88.0)]);
-        assert_eq!(changed_share([Some(&near), Some(&full)]), 1.0);
-        assert_eq!(changed_share([Some(&near), None]), 1.0);
-        let group = RequestGroup::Plain;
-        let port = |share| omitted_factor(&[ChangeKind::Port], group, share);
-        assert!((port(0.5) - ChangeKind::Port.omitted(group).sqrt()).abs() < 1e-12);
-        assert_eq!((port(0.0), port(1.0)), (FORMULA, ChangeKind::Port.omitted(group)));
-        assert_eq!(omitted_factor(&[ChangeKind::Drive], group, 0.0), LEAST);
     }
 }

@@ -1,10 +1,8 @@
-//! The rates of a simulated test in all draws of its uncertain values, and the ratio of two such predictions.
+//! The rates of a simulated test in all draws of its uncertain values, and the intervals of their ratios.
 
 use serde::{Deserialize, Serialize};
 
-use super::change::{RequestGroup, changed_share, changes, omitted_factor};
-use super::{FigureMetric, PathUse, RatioEstimate, SimulatedTarget, Target, TestResult};
-use crate::workload::Test;
+use super::RatioEstimate;
 
 /// The share of intervals that contain the true value.
 const SHARE: f64 = 0.8;
@@ -52,7 +50,7 @@ impl DrawnRates {
         let count = tests.len().max(1) as f64;
         let tests: Vec<Self> = tests.into_iter().collect::<Option<_>>()?;
         let log = |draw: usize| {
-            let logs = tests.iter().map(|test| test.log(draw));
+            let logs = tests.iter().map(|test| test.log_ratio(draw));
             logs.sum::<Option<f64>>().map(|sum| sum / count)
         };
         let draws = tests.first()?.logs.len();
@@ -69,7 +67,7 @@ impl DrawnRates {
 
     /// Returns the logarithm of the rate of a draw, divided by the rate with the values in the files.
     #[must_use]
-    pub fn log(&self, draw: usize) -> Option<f64> {
+    pub fn log_ratio(&self, draw: usize) -> Option<f64> {
         self.logs.get(draw).copied().flatten()
     }
 
@@ -84,83 +82,6 @@ impl DrawnRates {
             (ratio * low, ratio * high)
         });
         RatioEstimate::Uncertain { ratio, interval_80: interval }
-    }
-}
-
-/// A predicted rate, and the prediction from which it comes.
-#[derive(Clone, Copy, Debug)]
-pub struct PredictedRate<'r> {
-    /// The modelled system.
-    pub target: &'r SimulatedTarget,
-    /// The test as it ran.
-    pub test: &'r Test,
-    /// The rate, in any unit.
-    pub rate: f64,
-    /// The rates in all draws.
-    pub drawn: &'r DrawnRates,
-    /// The use of the path, if it is known.
-    pub path: Option<&'r PathUse>,
-}
-
-impl PredictedRate<'_> {
-    /// Returns `other / self`. A value that both systems share does not widen the interval of their ratio. The effects
-    /// that the model omits widen it by the learned factor for the kind of change.
-    #[must_use]
-    pub fn ratio_to(&self, other: &Self) -> RatioEstimate {
-        let is_same_system = self.target == other.target && self.test == other.test;
-        if is_same_system && self.rate == other.rate && self.drawn == other.drawn {
-            return RatioEstimate::Identical;
-        }
-        let tests = [self.test, other.test];
-        let changes = changes([self.target, other.target], tests);
-        let share = changed_share([self.path, other.path]);
-        let omitted = omitted_factor(&changes, RequestGroup::of(tests), share);
-        self.drawn.ratio_to(other.drawn, other.rate / self.rate, omitted)
-    }
-}
-
-impl FigureMetric {
-    /// Returns the ratio of the second of two results to the first, without an interval if it has no
-    /// [predicted ratio](Self::predicted_ratio). `None` if a figure is absent or zero.
-    #[must_use]
-    pub fn simulated_ratio(self, sides: [(&Target, &TestResult); 2]) -> Option<RatioEstimate> {
-        let [one, two] = sides.map(|(_, result)| {
-            let figure = self.value_in(result);
-            Some(figure.value).filter(|value| figure.count > 0 && *value > 0.0)
-        });
-        let ratio = two? / one?;
-        let plain = RatioEstimate::Uncertain { ratio, interval_80: None };
-        Some(self.predicted_ratio(sides).unwrap_or(plain))
-    }
-
-    /// Returns the ratio of the second of two predictions to the first, if this metric is a rate or its inverse, a mean
-    /// latency; `None` if a side is measured or was simulated without intervals.
-    #[must_use]
-    pub fn predicted_ratio(self, sides: [(&Target, &TestResult); 2]) -> Option<RatioEstimate> {
-        let is_inverse = match self {
-            Self::Throughput | Self::Iops | Self::Transactions => false,
-            Self::Latency => true,
-            Self::ProcessorShare
-            | Self::Gain
-            | Self::Power
-            | Self::BatteryLife
-            | Self::ReadLatency
-            | Self::WriteLatency
-            | Self::ProcessorUse => return None,
-        };
-        let rate = |result: &TestResult| {
-            let figure = self.value_in(result);
-            let value = Some(figure.value).filter(|value| figure.count > 0 && *value > 0.0)?;
-            Some(if is_inverse { 1.0 / value } else { value })
-        };
-        let [one, two] = sides.map(|(target, result)| {
-            let Target::Simulated(target) = target else { return None };
-            let drawn = result.drawn.as_ref()?;
-            let path = result.samples.first().and_then(|sample| sample.path.as_ref());
-            Some(PredictedRate { target, test: &result.test, rate: rate(result)?, drawn, path })
-        });
-        let ratio = one?.ratio_to(&two?);
-        Some(if is_inverse { ratio.inverse() } else { ratio })
     }
 }
 
@@ -237,9 +158,9 @@ mod tests {
         assert!(whole.ratio_to(&with(DRAWS_MIN), 1.0, 1.1).interval_80().is_some());
         assert!(whole.ratio_to(&with(DRAWS_MIN - 1), 1.0, 1.1).interval_80().is_none());
         let mean = DrawnRates::mean(vec![Some(whole.clone()), Some(whole.clone())]).unwrap();
-        assert!((mean.log(3).unwrap() - whole.log(3).unwrap()).abs() < 1e-12);
-        assert_eq!(whole.without_pair(2).log(4), None);
-        assert_eq!(whole.without_pair(2).log(6), whole.log(6));
+        assert!((mean.log_ratio(3).unwrap() - whole.log_ratio(3).unwrap()).abs() < 1e-12);
+        assert_eq!(whole.without_pair(2).log_ratio(4), None);
+        assert_eq!(whole.without_pair(2).log_ratio(6), whole.log_ratio(6));
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod live;
 mod path;
 mod phases;
 mod power_cut;
+mod predicted;
 mod prediction;
 mod range;
 mod rate_phase;
@@ -53,7 +54,7 @@ mod warning;
 mod whatif;
 
 pub use assumed::AssumedLimit;
-pub use change::{ChangeKind, LEAST, RequestGroup, changed_share, changes, omitted_factor};
+pub use change::{ChangeKind, LEAST, RequestGroup, changes, omitted_factor};
 pub use compared::{ComparedFigure, ComparedRun, ComparedRuns};
 pub use comparison::{
     FigureUncertainty, RatioEstimate, RatioVerdict, SAME_WITHIN, UncertainFigure,
@@ -62,7 +63,7 @@ pub use converged::ConvergedTest;
 pub use counters::{DatabaseCounter, DatabaseCounters};
 pub use credit_use::CreditUse;
 pub use direction::DirectionResult;
-pub use drawn::{DRAWS_MIN, DrawnRates, PredictedRate, interval_80};
+pub use drawn::{DRAWS_MIN, DrawnRates, interval_80};
 pub use drive_use::{DriveUse, FILLING_MAX};
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use errors::{ErrorCount, ErrorKind, RequestErrors};
@@ -93,6 +94,7 @@ pub use live::{
 pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, TestedPath, TopologyNode};
 pub use phases::DrivePhases;
 pub use power_cut::{PowerCut, PowerCutOutcome};
+pub use predicted::{PredictedRate, changed_share};
 pub use prediction::{MainUncertainty, PercentileInterval, PredictionInterval};
 pub use range::OutOfRangeValue;
 pub use rate_phase::{RatePhase, Reserve};
@@ -545,19 +547,4 @@ impl RunResult {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_requests_older_than_every_counted_one_are_older() {
-        let us = Duration::from_microseconds;
-        let ages = [us(5), us(10), us(11), us(30)];
-        for (longest, older) in [(None, 4), (Some(us(4)), 4), (Some(us(10)), 2), (Some(us(30)), 0)]
-        {
-            let found = RequestsInFlight::from_ages(&ages, longest).unwrap();
-            assert_eq!(found.older_than_counted, older, "{longest:?}");
-            assert_eq!((found.requests, found.age_max, found.age_total), (4, us(30), us(56)));
-        }
-        assert_eq!(RequestsInFlight::from_ages(&[], Some(us(1))), None);
-    }
-}
+mod tests;

@@ -28,7 +28,7 @@ fn a_thread_waits_once_after_each_burst() {
         let waits = long.saturating_sub(short);
         assert_eq!(waits, Duration::from_microseconds(2_000) * 9, "{length} {depth}");
     }
-    // A deeper queue than the burst has no effect.
+    // A queue that is deeper than the burst makes no difference.
     let think = Duration::from_microseconds(1_000);
     assert_eq!(elapsed(10, 8, 8, think), elapsed(10, 8, 32, think));
     assert!(elapsed(10, 8, 1, think) > elapsed(10, 8, 8, think));

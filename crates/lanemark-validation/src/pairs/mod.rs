@@ -101,7 +101,7 @@ impl MeasuredPair<'_> {
         self.estimate_with(self.left_out())
     }
 
-    /// Returns the factor for omitted effects, of which another port has only the part of its changed links.
+    /// Returns the factor for omitted effects. It applies to another port only for the time at its changed links.
     fn left_out(&self) -> f64 {
         let paths = [self.one, self.two].map(|side| side.prediction.path.as_ref());
         self.kind.of_changed_part(self.omitted, changed_share(paths))
@@ -128,7 +128,9 @@ impl MeasuredPair<'_> {
                 one.without_pair(pair).ratio_to(&two.without_pair(pair), 1.0, self.left_out());
             let Some((low, high)) = estimate.interval_80() else { continue };
             for draw in [2 * pair, 2 * pair + 1] {
-                let Some((from, to)) = one.log(draw).zip(two.log(draw)) else { continue };
+                let Some((from, to)) = one.log_ratio(draw).zip(two.log_ratio(draw)) else {
+                    continue;
+                };
                 let truth = to - from + self.left_out().ln() / SIDES_80 * rng.normal();
                 counts.0 += usize::from(low.ln() <= truth && truth <= high.ln());
                 counts.1 += 1;

@@ -1,4 +1,5 @@
-//! Threads that wait between bursts: after each burst, a thread waits for all its requests, and then for the think time.
+//! Threads that wait between bursts: after each burst, a thread waits for all its requests, and then for the think
+//! time.
 
 use lanemark_schema::units::{Duration, Instant};
 use lanemark_schema::workload::{Operation, SyntheticRequests};
@@ -40,7 +41,8 @@ impl Bursts {
     }
 
     /// Records a completion, and returns the instant at which the thread submits again: at once within a burst, and
-    /// after the think time if the last request of a burst has completed. Returns `None` if it waits for other requests.
+    /// after the think time if the last request of a burst has completed. Returns `None` if it waits for other
+    /// requests.
     pub(super) fn next_at(&mut self, completed: Instant, thread: u32) -> Option<Instant> {
         let burst = &mut self.threads[thread as usize];
         burst.outstanding -= 1;
