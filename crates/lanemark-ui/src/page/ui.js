@@ -197,7 +197,7 @@ function ratio(view) {
   if (!view.ratio) return [];
   const { is_shown, text, interval } = view.ratio;
   const size = is_shown ? [make("b", {}, `${text} ×`), make("span", {}, "the first")] : [make("span", {}, text)];
-  return interval ? [...size, make("span", {}, `80% in ${interval}`)] : size;
+  return interval ? size.map((part) => { part.title = `80% interval ${interval}`; return part; }) : size;
 }
 
 /** Returns the last stage that a system has reached; a system whose figures are final has reached all. */
