@@ -1,7 +1,7 @@
 //! The direct answer of a study: in which tests one system is faster than the other, and by how much, next to the
 //! published ratios.
 
-use lanemark_schema::result::{RatioEstimate, StudyOutcome};
+use lanemark_schema::result::{RatioEstimate, StudyOutcome, TestRatio};
 
 use crate::calibration::system_label;
 use crate::compare_table::clauses;
@@ -12,7 +12,7 @@ pub fn answer(outcome: &StudyOutcome) -> Option<String> {
     let comparison = outcome.comparison.as_ref()?;
     let rows = comparison.ratios.iter();
     let simulated: Vec<(&str, RatioEstimate)> = rows
-        .map(|(test, simulated, _)| (test.as_str(), *simulated))
+        .map(|row| (row.test.as_str(), row.simulated))
         .filter(|(_, ratio)| ratio.ratio().is_finite())
         .collect();
     if simulated.is_empty() {
@@ -25,8 +25,8 @@ pub fn answer(outcome: &StudyOutcome) -> Option<String> {
 }
 
 /// Returns the range of the published ratios, which do not have intervals.
-fn published(rows: &[(String, RatioEstimate, Option<f64>)]) -> String {
-    let known = rows.iter().filter_map(|(test, _, published)| Some((test, (*published)?)));
+fn published(rows: &[TestRatio]) -> String {
+    let known = rows.iter().filter_map(|row| Some((&row.test, row.published?)));
     let mut known: Vec<(&String, f64)> = known.filter(|(_, ratio)| ratio.is_finite()).collect();
     known.sort_by(|one, other| one.1.total_cmp(&other.1));
     match known.as_slice() {

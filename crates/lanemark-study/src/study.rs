@@ -5,7 +5,7 @@ use std::path::Path;
 use lanemark_schema::result::{
     BoundKind, FigureCheck, FigureMetric, FigureRole, ParameterOverride, Provenance, Publication,
     PublishedFigure, RunResult, SCHEMA_VERSION, SimulatedTarget, StudyOutcome, StudySystem,
-    SystemComparison, UnmodelledFigures,
+    SystemComparison, TestRatio, UnmodelledFigures,
 };
 use lanemark_schema::units::{BytesPerSecond, Duration, Watts};
 use lanemark_schema::workload::{Fault, Workload};
@@ -227,7 +227,7 @@ impl Study {
             let printed = published(over, &test.name)
                 .zip(published(under, &test.name))
                 .map(|(above, below)| above / below);
-            Some((test.name.clone(), simulated, printed))
+            Some(TestRatio { test: test.name.clone(), simulated, published: printed })
         });
         SystemComparison {
             system: over.to_owned(),

@@ -3,14 +3,15 @@
 use lanemark_report::{Style, answer, results_answer, run_table, study_table};
 use lanemark_schema::result::{
     BlockDeviceKind, DeviceIdentity, InspectedDevice, Inspection, RatioEstimate, RunResult,
-    StudyAnswer, StudyClaim, StudyOutcome, SystemComparison, Target,
+    StudyAnswer, StudyClaim, StudyOutcome, SystemComparison, Target, TestRatio,
 };
 
 use crate::fixture;
 
 fn study(ratios: &[(&str, f64, Option<f64>)]) -> StudyOutcome {
     let ratios = ratios.iter().map(|(test, ours, theirs)| {
-        ((*test).to_owned(), RatioEstimate::within(*ours, ours / 1.1, ours * 1.1), *theirs)
+        let simulated = RatioEstimate::within(*ours, ours / 1.1, ours * 1.1);
+        TestRatio { test: (*test).to_owned(), simulated, published: *theirs }
     });
     let comparison = SystemComparison {
         system: "nvme".to_owned(),

@@ -11,7 +11,7 @@ use lanemark_schema::result::{
     FigureRole, HopId, HopUse, Machine, MeasuredTarget, ParameterOverride, PathUse, PlatformPower,
     PowerStateUse, Provenance, Publication, PublishedFigure, RatioEstimate, RunResult,
     SCHEMA_VERSION, Sample, Series, SimulatedTarget, SteadyState, StudyOutcome, StudySystem,
-    SystemComparison, Target, TestResult, UnmodelledFigures, Warning,
+    SystemComparison, Target, TestRatio, TestResult, UnmodelledFigures, Warning,
 };
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::{
@@ -121,7 +121,7 @@ pub(crate) fn study() -> StudyOutcome {
         let [sata, nvme] = row.5;
         let simulated = nvme.0 * nvme.1 / (sata.0 * sata.1);
         let simulated = RatioEstimate::within(simulated, simulated / 1.1, simulated * 1.1);
-        (row.0.to_owned(), simulated, Some(nvme.0 / sata.0))
+        TestRatio { test: row.0.to_owned(), simulated, published: Some(nvme.0 / sata.0) }
     };
     StudyOutcome {
         schema_version: SCHEMA_VERSION,

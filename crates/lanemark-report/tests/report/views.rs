@@ -281,7 +281,7 @@ fn an_empty_run_causes_neither_a_panic_nor_false_numbers() {
     study.figures[1].figure.published = 0.0;
     study.figures[1].error = f64::INFINITY;
     study.figures[2].error = f64::NAN;
-    study.comparison.as_mut().unwrap().ratios[0].1 =
+    study.comparison.as_mut().unwrap().ratios[0].simulated =
         RatioEstimate::Uncertain { ratio: f64::NAN, interval_80: None };
     let mut bare = study.clone();
     (bare.figures, bare.systems) = (Vec::new(), bare.systems[..1].to_vec());

@@ -106,7 +106,7 @@ pub use statistic::{SIDES_80, Statistic, student, student_95};
 pub use steady::SteadyState;
 pub use study::{
     BoundKind, FigureCheck, FigureMetric, FigureRole, Publication, PublishedFigure, StudyAnswer,
-    StudyClaim, StudyOutcome, StudySystem, SystemComparison, UnmodelledFigures,
+    StudyClaim, StudyOutcome, StudySystem, SystemComparison, TestRatio, UnmodelledFigures,
 };
 pub use sweep::{DirectionFigures, Sweep, SweepFigures, SweepPoint, write_amplification};
 pub use target::{MeasuredTarget, ParameterOverride, SimulatedTarget, Target};

@@ -202,8 +202,21 @@ pub struct SystemComparison {
     pub system: String,
     /// The system in the denominator.
     pub base: String,
-    /// Ratios by test: its name, the simulated ratio, and the published ratio if both figures are known.
-    pub ratios: Vec<(String, RatioEstimate, Option<f64>)>,
+    /// The ratios, by test.
+    pub ratios: Vec<TestRatio>,
+}
+
+/// The ratio of two systems in a test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestRatio {
+    /// Name of the test.
+    pub test: String,
+    /// The simulated ratio.
+    #[serde(flatten)]
+    pub simulated: RatioEstimate,
+    /// The published ratio, if both figures are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<f64>,
 }
 
 impl PublishedFigure {
