@@ -136,9 +136,11 @@ fn the_rate_of_every_clone_and_direction_is_kept() {
     assert_eq!(nearly("size=6m\nrw=randread\nrate_iops=30"), ["rate_iops"]);
     let think = |options: &str| test(&format!("size=6m\n{options}")).think();
     assert_eq!(think("thinktime=30"), Duration::from_microseconds(30));
-    assert_eq!(think("thinktime=30\nthinktime_blocks=5"), Duration::from_microseconds(6));
+    assert_eq!(think("thinktime=30\nthinktime_blocks=5"), Duration::from_microseconds(30));
     assert_eq!(think("thinktime_blocks=5"), Duration::ZERO);
-    assert_eq!(nearly("size=6m\nthinktime=30\nthinktime_blocks=5"), ["thinktime_blocks"]);
+    let deep = "size=6m\nioengine=libaio\niodepth=8\nthinktime=30\nthinktime_blocks=";
+    assert_eq!(nearly(&format!("{deep}5")), ["ioengine", "thinktime_blocks"]);
+    assert_eq!(nearly(&format!("{deep}8")), ["ioengine"]);
     assert_eq!(nearly("size=6m\nthinktime=30\nthinktime_blocks=1"), [""; 0]);
 }
 

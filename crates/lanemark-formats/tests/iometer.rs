@@ -46,7 +46,8 @@ fn specifications_are_tests_and_like_workers_are_threads() {
     assert_eq!(tests[1].span, Bytes(8 << 30));
     assert_eq!(tests[1].alignment(), Bytes::kibi(4));
     assert_eq!(tests[2].pattern(), Some(&Pattern::Sequential));
-    assert_eq!(tests[2].think(), Duration::from_microseconds(500));
+    let copy = tests[2].requests().unwrap();
+    assert_eq!((copy.think, copy.burst), (Duration::from_microseconds(1_000), 2));
     assert_eq!(settings.targets, ["C: example", "D: example"]);
 }
 

@@ -21,20 +21,28 @@ pub(super) fn tests(runs: &[(String, &RunResult)]) -> Option<Markup> {
         html! {
             @for (label, result) in &all {
                 details open[all.len() <= OPEN_MOST] {
-                    summary { (result.test.name) @if several { ": " (label) } }
-                    @for group in test_blocks(result) { @for block in &group { (draw(block)) } }
+                    @let name = name(&result.test.name, label, several);
+                    summary { (name) }
+                    @for block in test_blocks(result).iter().flatten() { (draw(block, &name)) }
                 }
             }
         }
     })
 }
 
-fn draw(block: &Block<'_>) -> Markup {
+fn name(test: &str, label: &str, several: bool) -> String {
+    if several { format!("{test}: {label}") } else { test.to_owned() }
+}
+
+fn draw(block: &Block<'_>, test: &str) -> Markup {
     html! {
         @match block {
             Block::Text(text) => p { (text) },
             Block::List(items) => ul { @for item in items { li { (item) } } },
-            Block::Table(name, table) => (grid(&table.clone().without_empty_columns(), name)),
+            Block::Table(name, table) => {
+                // The name of the test makes the name of the table unique on the page.
+                (grid(&table.clone().without_empty_columns(), &format!("{name}, {test}")))
+            }
             Block::Rates(_) => {}
         }
     }

@@ -44,6 +44,10 @@ pub(crate) fn typeset(text: &str) -> String {
 
 fn header(column: &Column) -> Markup {
     let number = column.kind == ColumnKind::Number;
+    if column.name.is_empty() && column.unit.is_empty() {
+        // A screen reader would announce an empty heading.
+        return html! { td {} };
+    }
     html! {
         th scope="col" class=[number.then_some("number")] {
             (column.name.replace('\n', " "))
