@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[2]
 # The slowest programs, which start first so that the last programs end together.
 FIRST = ("readme", "disk", "book", "collection", "recovery", "lanemark_sim", "postgres", "golden")
 # The programs that compare measured times, which other programs would disturb.
-TIMED = ("served", "serve", "trial", "verdicts", "oltp_live", "oltp_throttled", "measuring", "beside_fio")
+TIMED = ("served", "serve", "trial", "verdicts", "oltp_live", "oltp_throttled", "measuring", "warnings", "beside_fio")
 # The programs whose outcome depends on the speed of the machine, each with the reason.
 RETRIED = {
     "serve": "some of its tests require that a served disk answers in time, and other programs delay it",
@@ -48,6 +48,7 @@ RETRIED = {
     "trial": "some of its tests require that a served disk answers in time, and other programs delay it",
     "verdicts": "it compares the time of real requests with the model, and other programs delay them",
     "measuring": "it compares measured rates with limits of the kernel, and other programs use the processors",
+    "warnings": "it compares measured latencies with a limit of the kernel, and other programs use the processors",
     "beside_fio": "it compares two measurements, between which the speed of the machine can change",
     "oltp_live": "it requires that a served disk answers in time, and other programs delay it",
     "oltp_throttled": "it requires that a served disk answers in time, and other programs delay it",
