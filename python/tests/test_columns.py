@@ -73,7 +73,7 @@ AXES: dict[str, list[Any]] = {
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    test = lanemark.Test("t", block="4 KiB", queue_depth=4, duration="2 ms")
+    test = lanemark.Test("t", block="4 KiB", queue_depth=4, duration="20 ms")
     return Sweep(Space(SYSTEM, test, AXES)).run(tmp_path_factory.mktemp("sweep") / "points.csv")
 
 
