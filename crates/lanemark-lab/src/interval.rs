@@ -20,6 +20,7 @@ mod summary;
 mod unmodelled;
 mod work;
 
+pub(crate) use change::is_same_system;
 pub use change::{carried_share, host_share};
 pub(crate) use draws::IntervalDraws;
 use draws::{DrawnValues, UncertainColumn};

@@ -17,7 +17,7 @@ use lanemark_study::System;
 
 use crate::error::LabError;
 use crate::event::EventObserver;
-use crate::interval::{DRAWS, DrawnSystem, may_be_drawn};
+use crate::interval::{DRAWS, DrawnSystem, is_same_system, may_be_drawn};
 use crate::lab::{Lab, LabRun};
 
 /// Number of random effects per draw that determine the chance of the first place.
@@ -58,11 +58,20 @@ struct Candidate {
     name: String,
     system: System,
     results: Vec<TestResult>,
-    /// The logarithm of the geometric mean of the rates.
+    /// The logarithm of the geometric mean of the data rates. Every system runs the same tests, and their numbers of
+    /// requests are rounded.
     log: f64,
     interval: Option<PredictionInterval>,
     /// The geometric mean of the rates in all draws; `None` if too few draws result in valid systems.
     rates: Option<DrawnRates>,
+}
+
+impl Candidate {
+    /// Returns the geometric mean of the rates in requests a second.
+    fn requests_per_second(&self) -> f64 {
+        let logs = self.results.iter().map(|test| test.iops.value.ln());
+        (logs.sum::<f64>() / self.results.len().max(1) as f64).exp()
+    }
 }
 
 impl Lab {
@@ -118,7 +127,7 @@ impl Lab {
         let candidates = names.zip(assembled).zip(runs).enumerate();
         let candidates = candidates.map(|(side, ((name, system), run))| {
             let results: Vec<TestResult> = ranked.iter().map(|&at| run.tests[at].clone()).collect();
-            let logs = results.iter().map(|test| test.iops.value.ln());
+            let logs = results.iter().map(|test| test.throughput_bytes_per_second.value.ln());
             let log = logs.sum::<f64>() / ranked.len() as f64;
             let rates = (0..ranked.len()).map(|test| draws.rates(side, test)).collect();
             let interval = if ranked.len() == 1 { draws.interval(side, 0) } else { None };
@@ -146,7 +155,7 @@ fn ranking(mut candidates: Vec<Candidate>, seed: u64) -> Ranking {
             name: candidate.name.clone(),
             rank: leader + 1,
             results: candidate.results.clone(),
-            rate: candidate.log.exp(),
+            rate: candidate.requests_per_second(),
             interval: candidate.interval.clone(),
             to_next: candidates.get(at + 1).map(|next| compare(next, candidate)),
             first_chance: chances[at],
@@ -180,7 +189,7 @@ fn omitted(one: &Candidate, two: &Candidate) -> f64 {
 
 /// Returns `two / one`.
 fn compare(one: &Candidate, two: &Candidate) -> RatioEstimate {
-    if one.system.spec == two.system.spec {
+    if is_same_system(&one.system, &two.system) {
         return RatioEstimate::Identical;
     }
     let ratio = (two.log - one.log).exp();
@@ -253,7 +262,9 @@ mod tests {
         assert_eq!(ranks, [1, 2, 3]);
         let [first, second, last] = ranking.systems.as_slice() else { panic!() };
         let ratio = first.to_next.unwrap();
-        assert!((ratio.ratio() / (first.rate / second.rate) - 1.0).abs() < 1e-9, "{ratio:?}");
+        let rate = |system: &RankedSystem| system.results[0].throughput_bytes_per_second.value;
+        assert!((ratio.ratio() / (rate(first) / rate(second)) - 1.0).abs() < 1e-9, "{ratio:?}");
+        assert_eq!(first.rate, first.results[0].iops.value.ln().exp());
         assert_eq!(ratio.verdict(), RatioVerdict::Higher);
         assert_eq!((last.to_next, last.first_chance), (None, 0.0));
         let chances: f64 = ranking.systems.iter().map(|one| one.first_chance).sum();

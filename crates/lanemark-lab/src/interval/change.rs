@@ -1,10 +1,21 @@
-//! The part of a measured deviation that still applies after a change.
+//! Whether two systems differ, and the part of a measured deviation that still applies after a change.
 
 use lanemark_schema::result::{ChangeKind, PathSection, PathUse};
+use lanemark_study::System;
 
 /// Variance of the effects that a model omits in one figure, relative to the variance of an assumed time: the squares
 /// of the logarithms of 1.15 and 1.4, the factors of a drive's own file and of an assumed time.
 const OMITTED_VARIANCE: f64 = 0.17;
+
+/// Returns whether two systems are one system with equal values. Two platforms, ports or drives whose files state equal
+/// values are different systems, whose ratio is not known exactly.
+pub(crate) fn is_same_system(one: &System, two: &System) -> bool {
+    let parts = |system: &'_ System| {
+        let target = &system.target;
+        [&target.drive, &target.platform, &target.port].map(String::clone)
+    };
+    one.spec == two.spec && parts(one) == parts(two)
+}
 
 /// Returns the share of a request's time for which the host works on it, including waits for the host.
 #[must_use]

@@ -9,7 +9,9 @@ use lanemark_study::System;
 use lanemark_study::path::is_random;
 
 use super::deviation::{CarriedDeviation, MeasuredDeviation, carried_deviation};
-use crate::interval::{self, IntervalDraws, carried_share, host_share, may_be_drawn};
+use crate::interval::{
+    self, IntervalDraws, carried_share, host_share, is_same_system, may_be_drawn,
+};
 
 /// The share of the stated outstanding requests below which a measurement did not have the stated depth.
 const OUTSTANDING_MIN: f64 = 0.7;
@@ -56,7 +58,7 @@ impl<'e> Evidence<'e> {
 
     fn is_identical(&self, place: usize) -> bool {
         let [one, two] = self.pair(place);
-        self.systems[0].spec == self.systems[1].spec && one.test == two.test
+        is_same_system(self.systems[0], self.systems[1]) && one.test == two.test
     }
 
     fn draws(&self, place: usize) -> Option<&'e IntervalDraws> {

@@ -133,15 +133,22 @@ fn test_result(at: &ValuePath, test: &TestResult) -> RangeCheck {
     if let Some(interval) = &test.interval {
         prediction_interval(&at.key("interval"), interval)?;
     }
-    if let Some(drawn) = &test.drawn {
-        check_each(&at.key("drawn"), drawn.logs(), |at, log| {
-            check_within(at, log.unwrap_or_default().abs(), LOG_MAX)
-        })?;
+    if let Some(rates) = &test.drawn {
+        check_each(&at.key("drawn"), rates.logs(), drawn)?;
     }
     if let Some(probe) = &test.queue_probe {
         queue_probe(&at.key("queue_probe"), probe)?;
     }
     Ok(())
+}
+
+fn drawn(at: &ValuePath, log: &Option<f64>) -> RangeCheck {
+    match log {
+        Some(log) if !(-LOG_MAX..=LOG_MAX).contains(log) => {
+            at.fail(log, format!("from -{LOG_MAX} to {LOG_MAX}"))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn prediction_interval(at: &ValuePath, interval: &PredictionInterval) -> RangeCheck {

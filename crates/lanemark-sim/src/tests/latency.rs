@@ -2,7 +2,7 @@
 
 use crate::spec::*;
 use crate::tests::drive::{BLOCK, access, latencies, us};
-use crate::tests::runs::{nvme, run, sata, small_drive, test};
+use crate::tests::runs::{nvme, run, sata, small_drive, test, times};
 use lanemark_schema::result::DirectionResult;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Operation, Pattern, Test};
@@ -54,6 +54,22 @@ fn a_flush_that_writes_back_data_contains_its_write() {
     let (written, both) = means(true);
     assert!((write - written).abs() < 1.0, "{write} and {written}");
     assert!(write > 1_000.0 && (both - write - flush).abs() < 50.0, "{both}: {write} and {flush}");
+}
+
+/// Each of two drives has a thread with several outstanding requests, and its flushes contain only its own writes.
+#[test]
+fn a_flush_does_not_contain_the_writes_of_other_threads() {
+    let one = nvme(small_drive());
+    let flush = |system: &SystemSpec| {
+        let writes =
+            Test { volume: Some(Bytes::mebi(1)), ..test(BLOCK, Pattern::Sequential, false, 4) }
+                .with(|requests| {
+                    (requests.mix.flush_every, requests.mix.written_back) = (Some(1), true);
+                });
+        run(system, &writes).flushes.unwrap().latency.mean_ns()
+    };
+    let [alone, of_two] = [flush(&one), flush(&times(one.clone(), 2))];
+    assert!((of_two / alone - 1.0).abs() < 0.01, "{of_two} and {alone}");
 }
 
 #[test]

@@ -45,6 +45,18 @@ fn an_impossible_end_of_an_interval_is_refused_with_its_path() {
 }
 
 #[test]
+fn an_impossible_draw_is_refused_with_its_path() {
+    let at = ValuePath::from_root("drawn[3]");
+    for good in [None, Some(0.0), Some(-2.5), Some(LOG_MAX)] {
+        assert!(drawn(&at, &good).is_ok(), "{good:?}");
+    }
+    for wrong in [-100.1, 1e300, f64::NAN, f64::INFINITY] {
+        let message = drawn(&at, &Some(wrong)).unwrap_err().to_string();
+        assert!(message.starts_with("drawn[3]"), "{wrong}: {message}");
+    }
+}
+
+#[test]
 fn an_impossible_value_of_a_queue_probe_is_refused_with_its_path() {
     let used = ProcessorUse { cores: 2, user: 0.5, ..ProcessorUse::default() };
     let good = QueueDepthProbe {

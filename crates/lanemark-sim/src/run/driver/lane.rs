@@ -206,7 +206,7 @@ impl TestLane {
             self.errors.record(kind);
         }
         let slot = LaneTag::decode(completion.tag).slot;
-        let thread = if self.open.is_some() { slot / self.queue_depth } else { slot };
+        let thread = self.open.as_ref().map_or(slot, |open| open.thread(slot));
         let written_since = self.unflushed.beginning_of(completion, thread);
         if completion.completed < self.counting_from {
             return;
