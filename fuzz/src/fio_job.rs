@@ -1,6 +1,7 @@
-//! An fio job file is read as valid tests or rejected.
+//! An fio job file is read as valid tests or rejected, and so is the output of iostat, which becomes a job file.
 
 use lanemark_formats::fio::{self, JobEnvironment};
+use lanemark_formats::iostat;
 use lanemark_schema::units::Bytes;
 
 pub(crate) fn read(bytes: &[u8]) {
@@ -12,6 +13,10 @@ pub(crate) fn read(bytes: &[u8]) {
         include: &|_| Err("no includes".to_owned()),
     };
     if let Ok(jobs) = fio::read(text, &around) {
+        jobs.workload.tests.iter().for_each(|test| test.check().unwrap());
+    }
+    if let Ok(load) = iostat::read(text, "iostat.txt", None) {
+        let jobs = fio::read(&load.text, &around).unwrap();
         jobs.workload.tests.iter().for_each(|test| test.check().unwrap());
     }
 }

@@ -82,7 +82,12 @@ pub const TARGETS: &[Target] = &[
         ],
         ..target("fault", fault::read, &[])
     },
-    target("fio_job", fio_job::read, &[("crates/lanemark-formats/tests/jobs", ".fio")]),
+    Target {
+        texts: &[
+            "Device r/s rkB/s r_await w/s wkB/s w_await f/s f_await aqu-sz %util\nsda 91 364 0.2 74 931 4.1 31 2.9 4.3 99\n",
+        ],
+        ..target("fio_job", fio_job::read, &[("crates/lanemark-formats/tests/jobs", ".fio")])
+    },
     target("fio_json", fio_json::read, &[("crates/lanemark-formats/tests/samples", ".json")]),
     target("foreign", foreign::read, &[("crates/lanemark-formats/tests/foreign", "")]),
     Target {

@@ -26,7 +26,7 @@ pub(crate) fn read(question: &[u8]) {
     {
         command::workload(&test, &[]).unwrap();
     }
-    if let Ok(summary) = result_file::read(question.to_vec()) {
+    if let Ok(summary) = result_file::read(&Library::built_in(), question.to_vec()) {
         // The page would receive a value that is not finite as `null`.
         let summary = serde_json::to_string(&summary).unwrap();
         assert!(!summary.contains("\"value\":null"), "{summary}");

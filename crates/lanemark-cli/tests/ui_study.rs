@@ -56,7 +56,7 @@ fn a_page_that_is_saved_is_run_by_study() {
         assert!((ratio - 1.0).abs() < 0.02, "{}: {ratio}", one.system);
     }
     // The outcome can be shown on a page again, with one column per system.
-    let file = result_file::read(output.stdout).unwrap();
+    let file = result_file::read(&Library::built_in(), output.stdout).unwrap();
     let file = serde_json::to_value(file).unwrap();
     let labels: Vec<&str> = file["tests"]
         .as_array()

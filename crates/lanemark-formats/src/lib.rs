@@ -7,6 +7,7 @@
 //! | `fio_text` | the normal and the terse output, into a result | – |
 //! | [`command_lines`] | command lines of fio, dd, hdparm and diskspd, as job files | – |
 //! | [`iometer`] | `.icf`, into a workload; the results file, into a result | |
+//! | [`iostat`] | extended statistics, as job files | – |
 //! | [`crystaldiskmark`] | its texts and KDiskMark's, into a result | the text that it copies to the clipboard |
 //! | `diskspd` | text and XML, into a result | – |
 //! | `tables` | kbench, pg_test_fsync, elbencho, spdk_nvme_perf, and fio's logs, into results | – |
@@ -36,6 +37,7 @@ mod fio_text;
 pub mod foreign;
 mod imported;
 pub mod iometer;
+pub mod iostat;
 mod partly;
 mod recognised;
 mod stated;

@@ -57,6 +57,7 @@ const METADATA: &str = "it measures operations on names, which are not modelled"
 const DATABASE: &str = "`lanemark oltp` runs a database's transactions and measures its storage";
 const INSPECT: &str = "it describes a machine: `lanemark inspect FILE` shows its drives";
 const REPLAY: &str = "it is a trace: `lanemark sim` and `lanemark bench` replay it";
+const LOAD: &str = "it describes a load: `lanemark sim SYSTEM FILE` runs the load on another drive";
 const WORKLOAD: &str = "it is a workload: use it with `lanemark sim` or `lanemark bench`";
 
 /// Formats, each identified by strings that must all occur in the text.
@@ -98,11 +99,8 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     (&["Windows System Assessment Tool"], "the output of winsat", MEASURE),
     (&["number of transactions actually processed", "tps ="], "pgbench's output", DATABASE),
     (&["filebench", "IO Summary"], "Filebench's output", MEASURE),
-    (
-        &["%util", "r/s"],
-        "iostat's output",
-        "it shows the use of a drive by other programs; `lanemark bench` measures it",
-    ),
+    (&["%util", "r/s"], "iostat's output", LOAD),
+    (&["\"sysstat\"", "\"disk_device\""], "iostat's output", LOAD),
     (
         &["CrystalDiskInfo"],
         "the text output of CrystalDiskInfo",

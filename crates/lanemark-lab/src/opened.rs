@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use lanemark_formats::fio::{self, FioSettings, IoEngine, JobEnvironment};
-use lanemark_formats::{OptionNote, command_lines, iometer};
+use lanemark_formats::{OptionNote, command_lines, iometer, iostat};
 use lanemark_measure::{EngineKind, ErrorReaction};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::Bytes;
@@ -18,8 +18,16 @@ use crate::encoding::hash;
 use crate::error::LabError;
 use crate::input;
 
-/// Maximum number of bytes that are examined to recognise a job file.
+/// Maximum number of bytes that are examined to recognise a file of another program.
 const HEAD_MAX: u64 = 64 << 10;
+
+/// A workload file of another program.
+#[derive(Clone, Copy)]
+enum ForeignWorkload {
+    FioJobs,
+    Iometer,
+    Iostat,
+}
 
 /// A workload that was opened by its name or file.
 pub struct OpenedWorkload {
@@ -33,8 +41,8 @@ pub struct OpenedWorkload {
     pub input: Option<(String, String)>,
 }
 
-/// Opens a workload: a fio or Iometer file if the name has its extension or the file its contents, the jobs of a
-/// command line, or otherwise a workload of the library.
+/// Opens a workload: a file of fio, Iometer or iostat by its extension or contents, the jobs of a command line, or
+/// otherwise a workload of the library. The name of a test, or of a device in iostat's output, may follow a file.
 ///
 /// # Errors
 /// Returns an error if the file or test does not exist, or if the file is invalid.
@@ -43,46 +51,78 @@ pub fn open(
     name: &str,
     target_size: Option<Bytes>,
 ) -> Result<OpenedWorkload, LabError> {
-    let (file, test) = match name.rsplit_once(':') {
-        Some((file, test)) if is_foreign(file) => (file, Some(test)),
-        _ => (name, None),
-    };
     if command_lines::is_command(name) {
         return command_line(name, target_size);
     }
-    if !is_foreign(file) {
+    let parts = name.rsplit_once(':').map(|(file, part)| (file, Some(part)));
+    let named = [Some((name, None)), parts].into_iter().flatten();
+    let foreign =
+        named.filter_map(|(file, part)| Some((foreign_workload(file)?, file, part))).next();
+    let Some((format, file, part)) = foreign else {
         let workload = workload::open(library, name)?;
         return Ok(OpenedWorkload { workload, settings: None, notes: Vec::new(), input: None });
-    }
+    };
     let text = input::text(Path::new(file), input::JOB_MAX)?;
-    let mut opened = if file.ends_with(".icf") {
-        let read = iometer::read(&text, file, target_size)?;
-        OpenedWorkload { workload: read.workload, settings: None, notes: read.notes, input: None }
-    } else {
-        job_file(&text, file, target_size)?
+    let mut opened = match format {
+        ForeignWorkload::Iometer => {
+            let read = iometer::read(&text, file, target_size)?;
+            OpenedWorkload {
+                workload: read.workload,
+                settings: None,
+                notes: read.notes,
+                input: None,
+            }
+        }
+        ForeignWorkload::Iostat => iostat_load(&text, file, part, target_size)?,
+        ForeignWorkload::FioJobs => job_file(&text, file, target_size)?,
     };
     opened.input = Some((file.to_owned(), hash(text.as_bytes())));
-    if let Some(wanted) = test {
+    if let (Some(wanted), ForeignWorkload::FioJobs | ForeignWorkload::Iometer) = (part, format) {
         keep_only_test(&mut opened.workload, file, wanted)?;
     }
     Ok(opened)
 }
 
-fn is_foreign(file: &str) -> bool {
-    file.ends_with(".fio") || file.ends_with(".icf") || is_job_file(Path::new(file))
-}
-
-/// Returns whether a file of another name is a job file of fio, by its contents.
-pub fn is_job_file(path: &Path) -> bool {
-    if path.extension().is_some_and(|ending| ending == "toml") || !path.is_file() {
-        return false;
+/// Returns the format of a workload file of another program, by its extension or contents.
+fn foreign_workload(file: &str) -> Option<ForeignWorkload> {
+    let path = Path::new(file);
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("fio") => return Some(ForeignWorkload::FioJobs),
+        Some("icf") => return Some(ForeignWorkload::Iometer),
+        Some("toml") => return None,
+        Some(_) | None => {}
+    }
+    if !path.is_file() {
+        return None;
     }
     let mut head = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(HEAD_MAX).read_to_end(&mut head));
+    fs::File::open(path).and_then(|file| file.take(HEAD_MAX).read_to_end(&mut head)).ok()?;
     // The last line may be cut.
     let whole = head.iter().rposition(|byte| *byte == b'\n').map_or(head.len(), |end| end + 1);
-    let text = std::str::from_utf8(&head[..whole.min(head.len())]);
-    read.is_ok() && text.is_ok_and(fio::is_job_file)
+    let text = std::str::from_utf8(&head[..whole]).ok()?;
+    if fio::is_job_file(text) {
+        return Some(ForeignWorkload::FioJobs);
+    }
+    iostat::is_ours(text).then_some(ForeignWorkload::Iostat)
+}
+
+/// Returns whether a name denotes a workload file of another program, possibly followed by a test.
+pub fn is_foreign(name: &str) -> bool {
+    let before = name.rsplit_once(':').and_then(|(file, _)| foreign_workload(file));
+    foreign_workload(name).or(before).is_some()
+}
+
+/// Reads the load of a device in iostat's output.
+fn iostat_load(
+    text: &str,
+    file: &str,
+    device: Option<&str>,
+    target_size: Option<Bytes>,
+) -> Result<OpenedWorkload, LabError> {
+    let load = iostat::read(text, file, device)?;
+    let mut opened = job_file(&load.text, file, target_size)?;
+    opened.notes = load.notes;
+    Ok(opened)
 }
 
 fn job_file(

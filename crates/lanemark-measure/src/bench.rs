@@ -31,6 +31,7 @@ use crate::sample::{ConcurrentTest, SampleProgress, SampleRun, TakenSample};
 use crate::settings::MeasureSettings;
 use crate::source::{self, TraceSource};
 use crate::target::{OverwritePermission, Target};
+use crate::temperature::TemperatureRecorder;
 use crate::warnings::{self, SampleConditions, TargetTraits};
 use crate::worker::TestState;
 
@@ -427,8 +428,10 @@ impl<'a> Bench<'a> {
         let before = CounterReading::take(clock, device);
         let limits = ThreadLimits::read(device);
         let mut history = RequestHistory::new();
+        let mut temperatures = TemperatureRecorder::new(device);
         let mut taken = run.run(&mut |look| {
             history.push((look.elapsed, look.requests));
+            temperatures.take(look.elapsed);
             let index = turn.first;
             let test = &all[turn.first];
             let SampleProgress { elapsed, requests, bytes } = look;
@@ -444,6 +447,7 @@ impl<'a> Bench<'a> {
             }));
         })?;
         let mut between = before.until_now();
+        between.temperatures = temperatures.finish();
         if self.settings.engine != EngineKind::Null {
             between.limits =
                 limits.met(SampleRates::from_samples(&taken, &between), before.elapsed());

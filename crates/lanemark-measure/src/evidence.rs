@@ -16,6 +16,7 @@ use lanemark_schema::units::{Bytes, Duration};
 
 use crate::clock::Clock;
 use crate::health::health;
+use crate::temperature;
 
 /// Size of a sector in block statistics, regardless of the device's own sector size.
 const SECTOR: u64 = 512;
@@ -83,7 +84,8 @@ impl CounterReading {
             outstanding: None,
             limits: Vec::new(),
             punted: None,
-            temperature_celsius: name.and_then(temperature).or(stated),
+            temperature_celsius: name.and_then(temperature::read).or(stated),
+            temperatures: None,
             health,
             clock_drift: self.clock.drift(),
         }
@@ -259,49 +261,9 @@ fn processors(text: &str) -> Option<ProcessorCounters> {
     (count > 0).then_some(ProcessorCounters { ticks, count })
 }
 
-/// Reads the device's own sensor, in degrees Celsius.
-fn temperature(device: &str) -> Option<f64> {
-    temperature_below(&Path::new("/sys/class/block").join(device))
-}
-
-/// Reads the sensor of the device whose folder in sysfs is `block`, in degrees Celsius.
-fn temperature_below(block: &Path) -> Option<f64> {
-    let folders = ["device", "device/hwmon", "device/device"];
-    folders.iter().find_map(|folder| {
-        let entries = fs::read_dir(block.join(folder)).ok()?;
-        let mut sensors = entries
-            .flatten()
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with("hwmon"));
-        sensors.find_map(|sensor| {
-            let text = fs::read_to_string(sensor.path().join("temp1_input")).ok()?;
-            Some(text.trim().parse::<f64>().ok()? / 1000.0)
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_temperature_is_read_from_the_sensor_of_each_kind_of_drive() {
-        // The sensors of NVMe, of SCSI with `drivetemp`, and of an NVMe controller above a namespace.
-        for sensor in ["device/hwmon3", "device/hwmon/hwmon0", "device/device/hwmon12"] {
-            let block = tempfile::tempdir().unwrap();
-            assert_eq!(temperature_below(block.path()), None, "there is no device");
-            let folder = block.path().join(sensor);
-            fs::create_dir_all(&folder).unwrap();
-            assert_eq!(temperature_below(block.path()), None, "{sensor} without a value");
-            let other = folder.with_file_name("power");
-            fs::create_dir_all(&other).unwrap();
-            fs::write(other.join("temp1_input"), "99000\n").unwrap();
-            assert_eq!(temperature_below(block.path()), None, "{sensor}: another attribute");
-            for (text, wanted) in [("38850\n", Some(38.85)), ("-5000", Some(-5.0)), ("hot", None)] {
-                fs::write(folder.join("temp1_input"), text).unwrap();
-                assert_eq!(temperature_below(block.path()), wanted, "{sensor}: {text}");
-            }
-        }
-    }
 
     #[test]
     fn ticks_are_converted_by_the_rate_of_their_clock() {

@@ -40,6 +40,7 @@ mod settings;
 mod source;
 mod tally;
 mod target;
+mod temperature;
 mod warnings;
 mod window;
 mod worker;

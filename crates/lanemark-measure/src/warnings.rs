@@ -7,7 +7,7 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use lanemark_schema::result::{OutstandingRequests, Sample, Warning};
+use lanemark_schema::result::{Evidence, OutstandingRequests, Sample, Warning};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 use lanemark_sim::spec::ProtocolKind;
@@ -27,6 +27,8 @@ const BUSY: f64 = 0.9;
 const HALVES_APART: f64 = 0.10;
 /// The halves of a shorter sample are not compared.
 const HALVES_FROM: Duration = Duration::from_seconds(2);
+/// Minimum time below and at the temperature limit for a comparison of their rates, in seconds.
+const HEAT_FROM: f64 = 2.0;
 /// A larger drift between the clocks raises a warning.
 const DRIFT_MAX: f64 = 1e-3;
 /// Error of the kernel's processor use, in cores, for one core over one second. The kernel samples the use 100 times a
@@ -206,6 +208,7 @@ pub(crate) fn warnings_after_sample(
             temperature_celsius: evidence.temperature_celsius,
         });
     }
+    found.extend(heat_warning(taking, evidence));
     found.extend(lateness(taking.test, sample));
     found.extend(unaccounted_time_warning(taking.test, sample));
     found
@@ -338,6 +341,38 @@ fn rates_of_halves(history: &[(Duration, u64)]) -> Option<(f64, f64)> {
         (to.1.saturating_sub(from.1)) as f64 / (to.0.saturating_sub(from.0)).as_seconds().max(1e-9)
     };
     Some((rate(first, middle), rate(middle, last)))
+}
+
+/// Returns a warning if the rate fell while the drive was at its temperature limit. A period between two readings is
+/// hot or cool if both readings are.
+fn heat_warning(taking: &SampleConditions<'_>, evidence: &Evidence) -> Option<Warning> {
+    let temperatures = evidence.temperatures.as_ref()?;
+    let mut hot = (0.0, 0.0);
+    let mut cool = (0.0, 0.0);
+    for pair in temperatures.readings.windows(2) {
+        let [from, to] = [pair[0], pair[1]];
+        let is_hot = temperatures.is_at_limit(from.celsius)?;
+        if temperatures.is_at_limit(to.celsius)? == is_hot {
+            let sum = if is_hot { &mut hot } else { &mut cool };
+            sum.0 += requests_at(taking.history, to.at)? - requests_at(taking.history, from.at)?;
+            sum.1 += (to.at - from.at).as_seconds();
+        }
+    }
+    let rate = |(requests, seconds): (f64, f64)| (seconds >= HEAT_FROM).then(|| requests / seconds);
+    let hot_iops = rate(hot)?;
+    let cool_iops = rate(cool)?;
+    (hot_iops < (1.0 - HALVES_APART) * cool_iops).then(|| Warning::Overheated {
+        test: taking.test.name.clone(),
+        limit_celsius: temperatures.limit_celsius.unwrap_or_default(),
+        cool_iops,
+        hot_iops,
+    })
+}
+
+/// Returns the number of requests that were counted until `at`.
+fn requests_at(history: &[(Duration, u64)], at: Duration) -> Option<f64> {
+    let next = history.partition_point(|(time, _)| *time < at);
+    history.get(next).or(history.last()).map(|(_, requests)| *requests as f64)
 }
 
 fn lateness(test: &Test, sample: &Sample) -> Option<Warning> {

@@ -3,7 +3,7 @@
 
 use lanemark_schema::result::{
     CgroupLimit, CgroupLimitKind, DeviceUse, DirectionResult, Evidence, LatencyHistogram,
-    ProcessorUse, Punctuality, ThreadUse,
+    ProcessorUse, Punctuality, TemperatureReading, Temperatures, ThreadUse,
 };
 
 use lanemark_schema::units::Ratio;
@@ -266,6 +266,31 @@ fn halves_that_differ_by_more_than_a_tenth_are_reported() {
             })
             .collect();
     });
+}
+
+#[test]
+fn a_rate_that_falls_at_the_temperature_limit_is_reported() {
+    // The drive reaches its limit after five seconds, and then answers `value` requests a second.
+    let hot = |limit: Option<f64>| {
+        move |case: &mut Case, value: f64| {
+            let count =
+                |second: u64| second.min(5) * 1000 + second.saturating_sub(5) * value as u64;
+            case.history =
+                (0..=10).map(|second| (Duration::from_seconds(second), count(second))).collect();
+            let reading = |second: u64| TemperatureReading {
+                at: Duration::from_seconds(second),
+                celsius: if second < 5 { 60.0 } else { 80.5 },
+            };
+            case.evidence().temperatures = Some(Temperatures {
+                limit_celsius: limit,
+                readings: (0..=10).map(reading).collect(),
+            });
+        }
+    };
+    let overheated = |w: &Warning| matches!(w, Warning::Overheated { .. });
+    bound("heat", overheated, &[(950.0, false), (890.0, true)], hot(Some(81.0)));
+    bound("another limit", overheated, &[(100.0, false)], hot(Some(84.0)));
+    bound("no limit", overheated, &[(100.0, false)], hot(None));
 }
 
 #[test]

@@ -64,10 +64,24 @@ fn device_sentence(evidence: &[&Evidence]) -> Option<String> {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let parts =
         if parts.is_empty() { "it received no requests".to_owned() } else { parts.join("; ") };
-    let hot = evidence.iter().rev().find_map(|record| record.temperature_celsius);
-    let hot =
-        hot.map_or(String::new(), |degrees| format!(", at {} °C at the end", fixed(degrees, 0)));
+    let hot = temperature_phrase(evidence);
     Some(format!("{name} was busy {} of the time{hot}: {parts}.", percent_whole(share)))
+}
+
+/// Returns a phrase such as `, at 41 to 78 °C`.
+fn temperature_phrase(evidence: &[&Evidence]) -> String {
+    let readings = evidence.iter().filter_map(|record| record.temperatures.as_ref());
+    let readings = readings.flat_map(|temperatures| &temperatures.readings);
+    let readings = readings.map(|reading| reading.celsius);
+    let last = evidence.iter().rev().find_map(|record| record.temperature_celsius);
+    let low = readings.clone().reduce(f64::min).map(|low| fixed(low, 0));
+    let high = readings.reduce(f64::max).map(|high| fixed(high, 0));
+    match (low.zip(high), last) {
+        (Some((low, high)), _) if low == high => format!(", at {low} °C"),
+        (Some((low, high)), _) => format!(", at {low} to {high} °C"),
+        (None, Some(last)) => format!(", at {} °C at the end", fixed(last, 0)),
+        (None, None) => String::new(),
+    }
 }
 
 /// Returns a sentence such as `The drive reports that 7% of its life is used and 100% of its spare is left; 12.3 TB

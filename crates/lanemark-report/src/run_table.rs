@@ -24,25 +24,21 @@ use crate::target;
 use crate::terminal::TerminalText;
 use crate::transactions;
 
-/// A percentile that has a column, and the column of its 80% interval.
+/// A percentile that has a column, and the column of its 80% interval. Both columns are omitted together.
 struct ShownPercentile {
     percentile: f64,
     name: &'static str,
+    /// Rank in the order of omission.
     rank: u8,
-    /// Name of the interval's column, and its rank in the order of omission.
-    interval: Option<(&'static str, u8)>,
+    /// Name of the interval's column.
+    interval: Option<&'static str>,
 }
 
 /// The percentiles that have a column.
 const SHOWN_PERCENTILES: [ShownPercentile; 3] = [
     ShownPercentile { percentile: 50.0, name: "p50", rank: 2, interval: None },
-    ShownPercentile { percentile: 99.0, name: "p99", rank: 1, interval: Some(("p99 interval", 4)) },
-    ShownPercentile {
-        percentile: 99.9,
-        name: "p99.9",
-        rank: 3,
-        interval: Some(("p99.9 interval", 5)),
-    },
+    ShownPercentile { percentile: 99.0, name: "p99", rank: 1, interval: Some("p99 interval") },
+    ShownPercentile { percentile: 99.9, name: "p99.9", rank: 3, interval: Some("p99.9 interval") },
 ];
 
 /// Writes the answer of a run as a sentence, its tests as a table, and the warnings with their advice.
@@ -264,7 +260,7 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
     ]);
     for ShownPercentile { name, rank, interval, .. } in SHOWN_PERCENTILES {
         columns.push(Column::number(name, unit.name()).optional(rank));
-        columns.extend(interval.map(|(name, rank)| Column::text(name).optional(rank)));
+        columns.extend(interval.map(|name| Column::text(name).optional(rank)));
     }
     columns.push(Column::number("failed", "").optional(1));
     columns.push(Column::number("CPU/IO", "µs").optional(5));

@@ -155,7 +155,7 @@ impl Laboratory {
             }
             "step" => self.step(),
             "answer" => compare(&read(body)?),
-            "result" => json(&result_file::read(body.to_vec())?),
+            "result" => json(&result_file::read(&self.library, body.to_vec())?),
             "study" => self.save_study(&read(body)?),
             "published" => self.published(&read(body)?),
             _ => {

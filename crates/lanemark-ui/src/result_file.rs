@@ -1,7 +1,8 @@
-//! A result file that was dropped on a page: its tests and their figures, shown next to the systems.
+//! A file that was dropped on a page: a result, whose tests are shown next to the systems, or a text about drives.
 //!
 //! The file is read, checked and reported like a file that the command reads; the page does not store it.
 
+use lanemark_lab::described::{MatchedDrive, described_drives, described_text};
 use lanemark_lab::results::{self, SavedResult};
 use lanemark_lab::{LabError, encoding, weight};
 use lanemark_report::power_cut_verdict;
@@ -9,7 +10,7 @@ use lanemark_schema::result::{
     LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
 };
 use lanemark_schema::workload::Test;
-use lanemark_study::path;
+use lanemark_study::{Library, path};
 use serde::Serialize;
 
 use crate::workload_run;
@@ -22,6 +23,9 @@ pub const FILES_MAX: usize = 8;
 const TESTS_MAX: usize = 256;
 /// Maximum number of histograms in a file on a page. Eight tests with five repeats that read and write have 80.
 const HISTOGRAMS_MAX: usize = 768;
+/// Maximum number of lines about drives, and of library drives that a page offers.
+const LINES_MAX: usize = 40;
+const DRIVES_MAX: usize = 8;
 /// The name of the file in errors. A page replaces it with the real name.
 const NAME: &str = "the file";
 
@@ -35,6 +39,10 @@ pub struct FileJson {
     tests: Vec<TestJson>,
     /// Number of tests that are omitted because the file has too many.
     left_out: usize,
+    /// The lines about the drives that a text of another program describes.
+    lines: Vec<String>,
+    /// The library drives of the described models.
+    drives: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -82,16 +90,20 @@ pub struct IntervalJson {
     of: &'static str,
 }
 
-/// Reads a result from `bytes`.
+/// Reads a result, or a text about drives, from `bytes`.
 ///
 /// # Errors
-/// Returns an error if the bytes are not text, or not a result that this program can read.
-pub fn read(bytes: Vec<u8>) -> Result<FileJson, LabError> {
+/// Returns an error if the bytes are not text, or not a text that this program can read.
+pub fn read(library: &Library, bytes: Vec<u8>) -> Result<FileJson, LabError> {
     let text = encoding::decoded(bytes).map_err(|message| {
         LabError::input(format!("{NAME}: {message}")).hint(
-            "drop a result from Lanemark, fio, CrystalDiskMark, KDiskMark, diskspd or Iometer",
+            "drop a result from Lanemark, fio, CrystalDiskMark, KDiskMark, diskspd or Iometer, or the output of smartctl, \
+             nvme or lsblk",
         )
     })?;
+    if let Some(drives) = described_drives(library, &text, NAME) {
+        return Ok(drive_list(&drives?));
+    }
     weight::check(NAME, &text, HISTOGRAMS_MAX)?;
     let (title, runs) = match results::read_any(NAME, &text)? {
         SavedResult::Run(run) => (run.workload.name.clone(), vec![(None, *run)]),
@@ -113,7 +125,28 @@ pub fn read(bytes: Vec<u8>) -> Result<FileJson, LabError> {
         power_cut_verdict(label.as_deref().unwrap_or(&run.workload.name), run)
     };
     let verdicts = runs.iter().filter_map(verdict).collect();
-    Ok(FileJson { title, verdicts, left_out: all - tests.len(), tests })
+    let left_out = all - tests.len();
+    Ok(FileJson { title, verdicts, left_out, tests, lines: Vec::new(), drives: Vec::new() })
+}
+
+/// Returns the lines about the drives that a text describes, and the library drives of the same models.
+fn drive_list(described: &[MatchedDrive]) -> FileJson {
+    let mut drives: Vec<String> = Vec::new();
+    for id in described.iter().flat_map(|drive| &drive.library) {
+        if drives.len() < DRIVES_MAX && !drives.contains(id) {
+            drives.push(id.clone());
+        }
+    }
+    let text = described_text(described);
+    let mut lines = text.lines().filter(|line| !line.is_empty()).map(str::to_owned);
+    FileJson {
+        title: lines.next().unwrap_or_default(),
+        verdicts: Vec::new(),
+        tests: Vec::new(),
+        left_out: 0,
+        lines: lines.take(LINES_MAX).collect(),
+        drives,
+    }
 }
 
 fn test_rows<'r>(
@@ -240,9 +273,28 @@ fn figure(
 mod tests {
     use lanemark_lab::Lab;
     use lanemark_schema::workload::AverageMethod;
-    use lanemark_study::{Library, workload};
+    use lanemark_study::workload;
 
     use super::*;
+
+    fn read_file(bytes: Vec<u8>) -> Result<FileJson, LabError> {
+        read(&Library::built_in(), bytes)
+    }
+
+    #[test]
+    fn a_text_about_drives_names_the_drives_of_the_library() {
+        let text = "=== START OF INFORMATION SECTION ===\nModel Number: Samsung SSD 970 EVO Plus 1TB\n\
+                    === START OF SMART DATA SECTION ===\nSMART overall-health self-assessment test result: PASSED\n\
+                    Percentage Used: 61%\nTemperature: 64 Celsius\n";
+        let read = read_file(text.as_bytes().to_vec()).unwrap();
+        assert_eq!(read.drives, ["samsung-970-evo-plus-1tb"]);
+        assert!(read.title.starts_with("Samsung SSD 970 EVO Plus 1TB: "), "{}", read.title);
+        assert!(
+            read.lines.iter().any(|line| line.contains("61% of the endurance used")),
+            "{:?}",
+            read.lines
+        );
+    }
 
     /// Creates a simulated run of a test, with `repeats` repeats.
     fn run(repeats: u32) -> RunResult {
@@ -257,7 +309,7 @@ mod tests {
     }
 
     fn summary_of(run: &RunResult) -> TestJson {
-        let summary = read(serde_json::to_vec(run).unwrap()).unwrap();
+        let summary = read_file(serde_json::to_vec(run).unwrap()).unwrap();
         assert_eq!((summary.tests.len(), summary.left_out), (1, 0));
         summary.tests.into_iter().next().unwrap()
     }
@@ -266,7 +318,8 @@ mod tests {
     fn the_verdict_about_lost_data_is_read_from_a_trial() {
         use lanemark_schema::result::{PowerCut, PowerCutOutcome};
         let mut run = run(1);
-        let verdicts = |run: &RunResult| read(serde_json::to_vec(run).unwrap()).unwrap().verdicts;
+        let verdicts =
+            |run: &RunResult| read_file(serde_json::to_vec(run).unwrap()).unwrap().verdicts;
         assert_eq!(verdicts(&run), Vec::<String>::new());
         run.power_cuts.push(PowerCut {
             cut: 1,
@@ -313,7 +366,7 @@ mod tests {
             "size_bytes": 1_000_000, "file_system": null, "block_device": null,
             "engine": "io_uring", "direct": true});
         value["complete"] = false.into();
-        let summary = read(serde_json::to_vec(&value).unwrap()).unwrap();
+        let summary = read_file(serde_json::to_vec(&value).unwrap()).unwrap();
         let summary = &summary.tests[0];
         let expected = ("measured", "/mnt/x", true);
         assert_eq!((summary.how, summary.target.as_str(), summary.is_cut_short), expected);
@@ -340,21 +393,21 @@ mod tests {
         let mut value = serde_json::to_value(run(1)).unwrap();
         let sample = value["tests"][0]["samples"][0].clone();
         value["tests"][0]["samples"] = vec![sample; HISTOGRAMS_MAX + 1].into();
-        let error = read(serde_json::to_vec(&value).unwrap()).unwrap_err();
+        let error = read_file(serde_json::to_vec(&value).unwrap()).unwrap_err();
         assert!(error.message.contains("more than 768 latency samples"), "{}", error.message);
     }
 
     #[test]
     fn a_text_of_another_program_is_shown_as_a_measurement() {
         let text = include_str!("../../lanemark-formats/tests/foreign/crystaldiskmark-8.txt");
-        let summary = read(text.as_bytes().to_vec()).unwrap();
+        let summary = read_file(text.as_bytes().to_vec()).unwrap();
         let first = &summary.tests[0];
         let target = "D:";
         assert_eq!((first.test.as_str(), first.target.as_str()), ("SEQ1M Q8T1 read", target));
         assert_eq!((first.how, first.latency_us.len()), ("measured", 0));
         assert_eq!(first.megabytes_per_second.map(|figure| figure.value), Some(2097.152));
         let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert_eq!(read([&[0xff, 0xfe][..], &wide].concat()).unwrap(), summary);
+        assert_eq!(read_file([&[0xff, 0xfe][..], &wide].concat()).unwrap(), summary);
     }
 
     #[test]
@@ -384,7 +437,7 @@ mod tests {
             (serde_json::to_vec(&wrong).unwrap(), "damaged"),
         ];
         for (bytes, expected) in cases {
-            let error = read(bytes).unwrap_err();
+            let error = read_file(bytes).unwrap_err();
             assert!(error.message.contains(expected), "{expected}: {}", error.message);
         }
     }

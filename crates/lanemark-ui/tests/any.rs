@@ -190,10 +190,11 @@ fn spoilt(rng: &mut Rng, good: &[u8]) -> Vec<u8> {
 fn any_file_is_summarised_or_refused() {
     let good = client::run_file().into_bytes();
     let mut rng = Rng::new(StreamKey { seed: 18, test: 0, repeat: 0, thread: 0 });
+    let library = lanemark_study::Library::built_in();
     let mut answered = 0;
     let mut refused = 0;
     for _ in 0..3000 {
-        match lanemark_ui::result_file::read(spoilt(&mut rng, &good)) {
+        match lanemark_ui::result_file::read(&library, spoilt(&mut rng, &good)) {
             Ok(file) => {
                 let text = serde_json::to_string(&file).unwrap();
                 // A number that is not finite would reach the page as `null`.

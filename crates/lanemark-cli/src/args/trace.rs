@@ -95,6 +95,6 @@ pub(crate) fn trace_file<'n>(library: &Library, name: &'n str) -> Option<&'n Pat
     let ending = Path::new(file).extension().and_then(|ending| ending.to_str());
     let is_workload = ending.is_some_and(|ending| WORKLOADS.contains(&ending))
         || library.names(LibraryKind::Workload).iter().any(|known| known == file)
-        || opened::is_job_file(Path::new(file));
+        || opened::is_foreign(file);
     (!is_workload && (is_file || ending.is_some())).then_some(path)
 }

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use lanemark_lab::reserved::ReservedName;
 use lanemark_lab::{default_folder, input, machine, results};
+use lanemark_study::Library;
 use lanemark_ui::file::{PageContents, PageDocument, html};
 use lanemark_ui::laboratory::MachineFile;
 use lanemark_ui::result_file::{FILE_MAX, FILES_MAX};
@@ -50,10 +51,12 @@ fn read_document(path: &Path) -> Result<PageDocument, Failure> {
     let path = results::find_result_file(path)?;
     let text = input::text(&path, FILE_MAX as u64)?;
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into());
-    lanemark_ui::result_file::read(text.clone().into_bytes()).map_err(|mut error| {
-        error.message = error.message.replace("the file", &path.display().to_string());
-        error
-    })?;
+    lanemark_ui::result_file::read(&Library::built_in(), text.clone().into_bytes()).map_err(
+        |mut error| {
+            error.message = error.message.replace("the file", &path.display().to_string());
+            error
+        },
+    )?;
     Ok(PageDocument { name, text })
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use lanemark_schema::result::{HopId, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::workload::Test;
+use lanemark_sim::link::LinkModel;
 use lanemark_sim::run_test_watched;
 use lanemark_sim::spec::{ProtocolKind, SystemSpec};
 use lanemark_study::System;
@@ -101,15 +102,24 @@ pub(super) struct NominalTest {
 /// The factor by which a path with SATA or SAS links may exceed the formulas of its links: the formulas agree with
 /// measurements within this factor.
 const LAW: f64 = 1.03;
-/// The factor for PCIe: the gain from the next payload size, because platforms seldom state their payload size.
-const LAW_PCIE: f64 = 1.1;
+/// Bytes of a PCIe packet in addition to its payload: 12 to 16 for the header, and 8 for framing.
+const PACKET_OVERHEAD: f64 = 24.0;
 
-/// Returns the factor by which a system may exceed the formulas of its links.
+/// Returns the factor by which a system may exceed the formulas of its links. Platforms seldom state the payload size of
+/// their ports, so a PCIe link may have the next size.
 pub(crate) fn formula_margin(system: &SystemSpec) -> f64 {
-    match system.first().protocol.kind {
-        ProtocolKind::Nvme => LAW_PCIE,
-        _ => LAW,
+    if system.first().protocol.kind != ProtocolKind::Nvme {
+        return LAW;
     }
+    let links = system.first().port_paths().flat_map(|path| system.links(path));
+    let margins = links.filter_map(|link| match &link.model {
+        LinkModel::Pcie(link) => {
+            let payload = link.payload_max().get() as f64;
+            Some(2.0 * (payload + PACKET_OVERHEAD) / (2.0 * payload + PACKET_OVERHEAD))
+        }
+        _ => None,
+    });
+    margins.fold(LAW, f64::max)
 }
 
 /// Returns the maximum rate of the links of `system`, divided by the rate of `sample`.

@@ -22,6 +22,7 @@ pub(crate) mod lines;
 pub(crate) mod picture;
 mod plot;
 pub(crate) mod provenance;
+mod ratios;
 mod sensitivity;
 mod series;
 mod served;
@@ -181,6 +182,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
         }
         None => {}
     }
+    page.add("Ratios", ratios::section(&all));
     page.add("Latency over load", family_chart::over_load(&all));
     page.add("How latencies are distributed", latency::distributions(&all));
     page.add("Modelled and delivered", served::delivered_section(&all));

@@ -5,7 +5,7 @@
 //! moves data, and the time after which the figures are steady by SNIA's rule. For a test that runs in rounds, they
 //! show the rounds that determine the reported figures.
 
-use lanemark_schema::result::{DrivePhases, DriveUse, RunResult, Sample, Series};
+use lanemark_schema::result::{DrivePhases, DriveUse, RunResult, Sample, Series, Temperatures};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 use maud::{Markup, html};
@@ -181,7 +181,12 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
 fn page_width_plot(plotted: &TestSeries<'_>, size: DrawingSize) -> Markup {
     html! {
         figure class="time" {
-            figcaption { (plotted.caption) }
+            figcaption {
+                (plotted.caption)
+                @if plotted.sample.evidence.as_ref().is_some_and(|evidence| evidence.temperatures.is_none()) {
+                    span class="soft" { " (the temperature of the drive was not readable)" }
+                }
+            }
             (draw(plotted, size))
         }
     }
@@ -189,7 +194,7 @@ fn page_width_plot(plotted: &TestSeries<'_>, size: DrawingSize) -> Markup {
 
 /// Draws a test over time.
 fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
-    let TestSeries { ref caption, test, sample, series, .. } = *plotted;
+    let TestSeries { ref caption, sample, series, .. } = *plotted;
     let condensed = series.condensed(size.steps);
     let (unit, seconds) = over_time::time_unit(series.elapsed());
     let longest = series.elapsed().as_seconds() / seconds;
@@ -198,7 +203,7 @@ fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
     let edges: Vec<f64> = (0..=condensed.points.len())
         .map(|index| x_of((condensed.interval * index as u64).min(condensed.elapsed())))
         .collect();
-    let plots = plots(test, &condensed, size);
+    let plots = plots(plotted, &condensed, size);
     let spans = spans(sample, series);
     let marks = marks(sample, series);
     let mut top = NAMES;
@@ -234,10 +239,10 @@ fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
     image(size.width, top + AXIS, &alt_text(caption, &plots, series), content)
 }
 
-/// Returns the plots of a series: the rate, and the write amplification if it is known.
-fn plots(test: &Test, series: &Series, size: DrawingSize) -> Vec<TimePlot> {
+/// Returns the plots of a series: the rate, and the write amplification and the temperature if they are known.
+fn plots(plotted: &TestSeries<'_>, series: &Series, size: DrawingSize) -> Vec<TimePlot> {
     let points = 0..series.points.len();
-    let large = test.block >= LARGE;
+    let large = plotted.test.block >= LARGE;
     let rate = |index: usize| {
         // A very short last interval does not yield a meaningful rate.
         let is_moment = index > 0 && series.length(index) < series.interval / 4;
@@ -252,7 +257,7 @@ fn plots(test: &Test, series: &Series, size: DrawingSize) -> Vec<TimePlot> {
         values: points.clone().map(rate).collect(),
     }];
     let amplification: Vec<Option<f64>> =
-        points.map(|index| series.points[index].write_amplification()).collect();
+        points.clone().map(|index| series.points[index].write_amplification()).collect();
     if amplification.iter().any(Option::is_some) {
         plots.push(TimePlot {
             heading: "write amplification".to_owned(),
@@ -261,7 +266,47 @@ fn plots(test: &Test, series: &Series, size: DrawingSize) -> Vec<TimePlot> {
             values: amplification,
         });
     }
+    if let Some(temperatures) = temperatures(plotted.sample) {
+        let mut last = None;
+        let value = |index: usize| {
+            let from = series.start(index);
+            // The temperature between two readings is the last reading.
+            last = temperatures.max_between(from, from + series.length(index)).or(last);
+            last
+        };
+        let limit = temperatures.limit_celsius;
+        let limit = limit.map_or(String::new(), |limit| format!(", limit {limit:.0}"));
+        plots.push(TimePlot {
+            heading: format!("temperature (°C{limit})"),
+            class: "t2",
+            height: size.amplification,
+            values: points.map(value).collect(),
+        });
+    }
     plots
+}
+
+fn temperatures(sample: &Sample) -> Option<&Temperatures> {
+    sample.evidence.as_ref()?.temperatures.as_ref()
+}
+
+/// Returns the periods in which the drive was at its temperature limit.
+fn hot_spans(sample: &Sample, series: &Series) -> Vec<LabelledSpan> {
+    let Some(temperatures) = temperatures(sample) else { return Vec::new() };
+    let mut spans: Vec<LabelledSpan> = Vec::new();
+    let readings = &temperatures.readings;
+    let next = readings.iter().skip(1).map(|reading| reading.at).chain([series.elapsed()]);
+    for (reading, to) in readings.iter().zip(next) {
+        match spans.last_mut() {
+            _ if temperatures.is_at_limit(reading.celsius) != Some(true) => {}
+            Some(span) if span.to == reading.at => span.to = to,
+            Some(_) | None => {
+                let name = "at the temperature limit";
+                spans.push(LabelledSpan { from: reading.at, to, name, class: "phase hot" });
+            }
+        }
+    }
+    spans
 }
 
 fn spans(sample: &Sample, series: &Series) -> Vec<LabelledSpan> {
@@ -272,6 +317,7 @@ fn spans(sample: &Sample, series: &Series) -> Vec<LabelledSpan> {
         let name = "collection moves nothing";
         spans.push(LabelledSpan { from: Duration::ZERO, to, name, class: "phase early" });
     }
+    spans.extend(hot_spans(sample, series));
     let steady = match &sample.steady {
         Some(steady) => steady.window.filter(|_| steady.reached()).map(|window| {
             let before = u64::from(window.first_round) - 1;

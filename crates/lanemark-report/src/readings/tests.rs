@@ -1,6 +1,8 @@
 //! Tests of the sentences about a machine's readings.
 
-use lanemark_schema::result::{DeviceUse, DriveHealth, LatencyHistogram, Sample, ThreadUse};
+use lanemark_schema::result::{
+    DeviceUse, DriveHealth, LatencyHistogram, Sample, TemperatureReading, Temperatures, ThreadUse,
+};
 
 use super::*;
 use crate::run_tests::{reads, test};
@@ -45,6 +47,14 @@ fn a_device_is_reported_over_all_repeats() {
     assert_eq!(
         sentences_of(&[used(0, 0, 0, 250), hot]),
         ["vda was busy 100% of the time, at 47 °C at the end: it received no requests."]
+    );
+    let mut warming = used(0, 0, 0, 250);
+    let reading = |celsius| TemperatureReading { at: Duration::ZERO, celsius };
+    let readings = vec![reading(41.2), reading(77.8), reading(60.0)];
+    warming.temperatures = Some(Temperatures { limit_celsius: None, readings });
+    assert_eq!(
+        sentences_of(&[warming]),
+        ["vda was busy 100% of the time, at 41 to 78 °C: it received no requests."]
     );
     assert!(sentences_of(&[Evidence::default()]).is_empty());
 }

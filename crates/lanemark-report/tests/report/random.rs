@@ -6,7 +6,7 @@ use lanemark_schema::result::{
     LatencyHistogram, LimitingPart, LiveDelivery, MainUncertainty, PercentileInterval,
     PredictionInterval, ProcessorUse, Punctuality, QueueDepthProbe, RatePhase, ReplayCounts,
     Reserve, RunResult, Sample, ScaledRun, Sensitivity, SteadyState, SystemChange, Target,
-    TestResult, ThreadUse,
+    TemperatureReading, Temperatures, TestResult, ThreadUse,
 };
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 
@@ -200,6 +200,13 @@ fn vary_measured(noise: &mut Noise, sample: &mut Sample) {
         processors: maybe(noise, ProcessorUse { cores: 2, user: 0.5, ..Default::default() }),
         threads: maybe(noise, ThreadUse { busiest: 0.4, ..Default::default() }),
         temperature_celsius: maybe(noise, 61.0),
+        temperatures: maybe(
+            noise,
+            Temperatures {
+                limit_celsius: Some(81.0),
+                readings: vec![TemperatureReading { at: Duration::ZERO, celsius: 57.0 }],
+            },
+        ),
         health: maybe(noise, health),
         ..Evidence::default()
     };

@@ -478,6 +478,18 @@ fn evidence(at: &ValuePath, evidence: &Evidence) -> RangeCheck {
         check_time(&at.key("busy_ns"), device.busy)?;
         check_time(&at.key("elapsed_ns"), device.elapsed)?;
     }
+    if let Some(temperatures) = &evidence.temperatures {
+        let at = at.key("temperatures");
+        check_within(
+            &at.key("limit_celsius"),
+            temperatures.limit_celsius.unwrap_or(0.0).abs(),
+            1e4,
+        )?;
+        for reading in &temperatures.readings {
+            check_time(&at.key("at_ns"), reading.at)?;
+            check_within(&at.key("celsius"), reading.celsius.abs(), 1e4)?;
+        }
+    }
     if let Some(used) = &evidence.processors {
         processors(&at.key("processors"), used)?;
     }

@@ -34,12 +34,52 @@ pub struct Evidence {
     /// The temperature of the device at the end, in degrees Celsius.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_celsius: Option<f64>,
+    /// The temperatures of the device during the sample, if its sensor can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperatures: Option<Temperatures>,
     /// The drive's own health report at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<DriveHealth>,
     /// Drift between the two clocks of the machine, as a share of the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_drift: Option<f64>,
+}
+
+/// Temperatures of a device during a sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Temperatures {
+    /// Temperature from which the drive reports overheating, in °C, if the sensor states it (`temp1_max`). Drives reduce
+    /// their speed at or below this temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_celsius: Option<f64>,
+    /// The readings, in order of time.
+    pub readings: Vec<TemperatureReading>,
+}
+
+/// One reading of a temperature sensor.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TemperatureReading {
+    /// Time since the start of the sample.
+    #[serde(rename = "at_ns")]
+    pub at: Duration,
+    /// Temperature, in °C.
+    pub celsius: f64,
+}
+
+impl Temperatures {
+    /// Difference from the limit within which a reading counts as at the limit, in °C. Sensors have whole degrees.
+    const MARGIN: f64 = 1.0;
+
+    /// Returns the maximum of the readings from `from` to before `to`, in °C.
+    pub fn max_between(&self, from: Duration, to: Duration) -> Option<f64> {
+        let readings = self.readings.iter().filter(|reading| (from..to).contains(&reading.at));
+        readings.map(|reading| reading.celsius).reduce(f64::max)
+    }
+
+    /// Returns whether a temperature is at the limit, or `None` if the limit is not known.
+    pub fn is_at_limit(&self, celsius: f64) -> Option<bool> {
+        self.limit_celsius.map(|limit| celsius >= limit - Self::MARGIN)
+    }
 }
 
 /// The block layer's counters of a device (`/sys/block/…/stat`).

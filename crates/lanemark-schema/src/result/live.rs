@@ -219,7 +219,7 @@ impl LiveDelivery {
     }
 
     /// Returns the deviation of a client's figures from the model's figures; `None` without reads and writes, or
-    /// without evidence, which results from earlier versions lack.
+    /// without evidence.
     pub fn deviation(&self) -> Option<ClientDeviation> {
         let delivered = self.delivered();
         let evidence = &self.evidence;

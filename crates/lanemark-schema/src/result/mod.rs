@@ -69,7 +69,7 @@ pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use errors::{ErrorCount, ErrorKind, RequestErrors};
 pub use evidence::{
     CgroupLimit, CgroupLimitKind, DeviceUse, DriveHealth, Evidence, OutstandingRequests,
-    ProcessorUse, Punctuality, ThreadUse,
+    ProcessorUse, Punctuality, TemperatureReading, Temperatures, ThreadUse,
 };
 pub use explanation::{EvidenceItem, Explanation, HopCeiling, LimitingPart, QueueDepthProbe};
 pub use faults::FaultImpact;

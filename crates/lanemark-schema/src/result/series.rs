@@ -48,7 +48,7 @@ pub struct SeriesPoint {
     pub latency_mean_ns: f64,
     /// Maximum latency of the requests, in ns.
     pub latency_max_ns: u64,
-    /// Requests by latency; empty in results from older versions.
+    /// Requests by latency; empty if they were not counted.
     #[serde(default, skip_serializing_if = "LatencySteps::is_empty")]
     pub latency_steps: LatencySteps,
     /// Writes to the drive's flash; known for simulated runs.

@@ -240,6 +240,17 @@ pub enum Warning {
         /// The temperature of the device at the end, if known.
         temperature_celsius: Option<f64>,
     },
+    /// The rate fell while the drive was at its temperature limit.
+    Overheated {
+        /// Name of the test.
+        test: String,
+        /// The drive's temperature limit, in °C.
+        limit_celsius: f64,
+        /// Requests a second below the limit.
+        cool_iops: f64,
+        /// Requests a second at the limit.
+        hot_iops: f64,
+    },
     /// The program itself was the limit.
     GeneratorBound {
         /// Name of the test.
@@ -376,6 +387,7 @@ impl Warning {
             | Self::NotFromDevice { test, .. }
             | Self::OtherUse { test, .. }
             | Self::Transient { test, .. }
+            | Self::Overheated { test, .. }
             | Self::GeneratorBound { test, .. }
             | Self::BufferFilling { test, .. }
             | Self::WithoutFlash { test, .. }
@@ -488,6 +500,9 @@ impl Warning {
             }
             Self::Transient { .. } => {
                 "use a longer run, or rounds until the test is steady (--steady 60s)"
+            }
+            Self::Overheated { .. } => {
+                "cool the drive, or report the rate at the limit as its sustained rate"
             }
             Self::GeneratorBound { .. } => "use more threads, or a larger block",
             Self::Asleep { .. } => {

@@ -8,7 +8,9 @@ use crate::tests::transactions::{plain, users};
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Pattern, RoundSettings, Test, TestStart, TrackedFigure};
+use lanemark_schema::workload::{
+    ArrivalProcess, Load, Pattern, RoundSettings, Test, TestStart, TrackedFigure,
+};
 
 /// Runs one repeat of parallel tests, with the keys that a workload assigns to them.
 fn beside(system: &SystemSpec, tests: &[Test]) -> Result<Vec<Sample>, SimError> {
@@ -70,6 +72,23 @@ fn two_equal_tests_share_the_ceiling_of_a_link() {
         let ceiling = link.ceiling.unwrap().as_megabytes();
         assert!((ceiling / alone - 1.0).abs() < 0.05, "{ceiling} {alone}");
     }
+}
+
+#[test]
+fn each_open_loop_has_its_own_times() {
+    let system = nvme(small_drive());
+    let duration = Duration::from_microseconds(500_000);
+    let paced = |rate: f64| {
+        Test { volume: None, duration: Some(duration), ..reads(Bytes::kibi(4), 4) }.with(|asked| {
+            asked.load = Load::Open { rate_per_second: rate, process: ArrivalProcess::Even };
+        })
+    };
+    let found = beside(&system, &[paced(2000.0), paced(500.0)]).unwrap();
+    let counts = found.iter().map(|sample| sample.reads.as_ref().unwrap().latency.count());
+    assert_eq!(counts.collect::<Vec<_>>(), [1000, 250]);
+    let alone = run(&system, &paced(500.0)).latency_mean_ns();
+    let latency = found[1].latency_mean_ns();
+    assert!((latency / alone - 1.0).abs() < 0.2, "{latency} ns, by itself {alone} ns");
 }
 
 /// The threads of parallel tests run on different cores, on each target of the system.

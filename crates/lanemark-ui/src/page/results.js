@@ -10,8 +10,11 @@ const SHOWN_FIRST = 3;
 
 let numbers = 0;
 
-/** Accepts files that are dropped or chosen with a button; `systems` returns the page's systems with names and colours. */
-export function results(systems) {
+/**
+ * Accepts files that are dropped or chosen with a button. `systems` returns the page's systems with names and colours, and
+ * `drives` contains `name`, which returns the name of a library drive, and `open`, which shows the drive as a system.
+ */
+export function results(systems, drives) {
   const files = [];
   const of = (id) => document.getElementById(id);
   const box = of("results"), problem = of("results-error"), input = of("results-file"), target = of("results-drop");
@@ -60,8 +63,10 @@ export function results(systems) {
     const made = make("fieldset", { class: "file" },
       make("legend", {}, `${name}: ${reply.title.replace(/^the file, /, "")}`),
       ...reply.verdicts.map((text) => make("p", { class: "verdict" }, text)),
+      ...reply.lines.map((text) => make("p", { class: text.startsWith("  attention") ? "error" : "soft" }, text)),
       make("div", { class: "checks" }, ...file.tests.map(check)),
-      make("div", { class: "row" }, make("span", { class: "soft" }, `${reply.tests.length} test${reply.tests.length > 1 ? "s" : ""}${rest}`), remove));
+      make("div", { class: "row" }, reply.tests.length ? make("span", { class: "soft" }, `${reply.tests.length} test${reply.tests.length > 1 ? "s" : ""}${rest}`) : null,
+        ...reply.drives.map((drive) => make("button", { type: "button", onclick: () => drives.open(drive) }, `Show ${drives.name(drive)} as a system`)), remove));
     box.append(made);
     draw();
   }

@@ -429,6 +429,21 @@ function add() {
   of("systems").lastElementChild.querySelector("input").focus();
 }
 
+/** Shows a library drive as a system: in the port that fits best, as an additional system if there is room. */
+async function open_drive(drive) {
+  try {
+    const reply = await ask("find", { text: drive, present: state.systems[0].system });
+    const found = reply.found.find(({ system }) => system.startsWith(`${drive}@`));
+    if (!found) return;
+    if (state.systems.length < SYSTEMS_MAX) add();
+    Object.assign(state.systems.at(-1), { system: found.system, set: [], faults: [] });
+    const view = slots.at(-1);
+    Object.assign(view, blank(view.number));
+    all(true);
+    of("systems").lastElementChild.querySelector("input").focus();
+  } catch (error) { of("results-error").textContent = words(error); }
+}
+
 async function begin() {
   const inside = JSON.parse(of("inside").textContent);
   try {
@@ -439,7 +454,8 @@ async function begin() {
     return;
   }
   const listed = () => { const all = names(); return state.systems.map((one, slot) => ({ system: sent(one), name: all[slot], colour: one.colour })); };
-  dropped = results(listed);
+  const name = (drive) => library.drives.find(({ id }) => id === drive)?.name ?? drive;
+  dropped = results(listed, { name, open: open_drive });
   of("questions").replaceChildren(...START.questions.map(({ id, title }) => make("a", { href: `#question=${id}` }, title)));
   of("study").addEventListener("click", saveStudy);
   of("add").addEventListener("click", add);

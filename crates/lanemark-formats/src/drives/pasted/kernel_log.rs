@@ -16,6 +16,8 @@ struct LoggedLink {
     drive: DescribedDrive,
     /// The first and the last rate of a SATA link, in Gb/s.
     rates: Option<(f64, f64)>,
+    /// Whether the kernel limited the speed of the SATA link.
+    is_limited: bool,
     resets: u32,
     is_mass_storage: bool,
     notes: Vec<String>,
@@ -154,6 +156,7 @@ impl LoggedLink {
         if let Some(rate) = message.strip_prefix("SATA link up ").and_then(first_number) {
             let (first, _) = self.rates.unwrap_or((rate, rate));
             self.rates = Some((first.max(rate), rate));
+            self.is_limited = message.split("SControl ").nth(1).is_some_and(has_speed_limit);
         } else if let Some(rate) =
             message.strip_prefix("limiting SATA link speed to ").and_then(first_number)
         {
@@ -202,18 +205,35 @@ impl LoggedLink {
                     times(self.resets, "reset"),
                     (carries / 10.0).floor() * 10.0
                 ));
+            } else if self.is_limited {
+                drive.findings.push(format!(
+                    "the kernel limits the link to {last:.1} Gb/s: check the cable, the port, and the kernel's options \
+                     (libata.force)"
+                ));
             }
         }
         if self.resets > 0 && drive.findings.is_empty() {
-            drive.findings.push(format!(
-                "{} of the link or the drive",
-                times(self.resets, "reset or timeout")
-            ));
+            let resets = match self.resets {
+                1 => "1 reset or timeout".to_owned(),
+                count => format!("{count} resets or timeouts"),
+            };
+            drive.findings.push(format!("{resets} of the link or the drive"));
         }
         drive.findings.extend(self.notes);
         drive.name = Some(self.name);
         Some(drive)
     }
+}
+
+/// Returns whether the register SControl, such as `320)`, limits the speed: the middle digit is the generation of the
+/// limit, and 0 is no limit (Serial ATA specification, SControl, field SPD).
+fn has_speed_limit(register: &str) -> bool {
+    register
+        .trim_end_matches(')')
+        .chars()
+        .rev()
+        .nth(1)
+        .is_some_and(|digit| ('1'..='9').contains(&digit))
 }
 
 fn times(count: u32, what: &str) -> String {
@@ -246,6 +266,13 @@ mod tests {
             "{finding}"
         );
         assert!(drives[1].findings.is_empty());
+        // The kernel had reduced the speed before the log begins.
+        let limited = "[ 2.1] ata3: SATA link up 1.5 Gbps (SStatus 113 SControl 310)\n[ 2.2] ata3.00: configured for UDMA/133\n";
+        let drives = read_any(limited, "f").unwrap();
+        assert!(
+            drives[0].findings[0].starts_with("the kernel limits the link to 1.5 Gb/s"),
+            "{drives:?}"
+        );
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(super) fn section(all: &[TestSeries<'_>], size: DrawingSize) -> Markup {
         @for (name, group) in &groups {
             h3 { (name) }
             p class="soft" {
-                (plots(group[0].test, group[0].series, size)[0].heading)
+                (plots(group[0], group[0].series, size)[0].heading)
                 @if group.iter().any(|plotted| plotted.has_latencies()) { ", and " (heat::HEADING) " below" }
             }
             div class="panels runs" {
@@ -100,7 +100,7 @@ pub(super) fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
     let edges: Vec<f64> = (0..=series.points.len())
         .map(|index| x_of((series.interval * index as u64).min(series.elapsed())))
         .collect();
-    let plots = plots(plotted.test, &series, size);
+    let plots = plots(plotted, &series, size);
     let spans = spans(plotted.sample, plotted.series);
     let marks = marks(plotted.sample, plotted.series);
     let mut top = TOP;

@@ -132,6 +132,11 @@ impl fmt::Display for Warning {
                     None => Ok(()),
                 }
             }
+            Self::Overheated { test, limit_celsius, cool_iops, hot_iops } => write!(
+                f,
+                "{test}: the drive was at its temperature limit of {limit_celsius:.0} °C: {hot_iops:.0} requests/s, and \
+                 {cool_iops:.0} below it"
+            ),
             Self::GeneratorBound { test, busiest } => write!(
                 f,
                 "{test}: a thread of the program was busy {:.0}% of the time",

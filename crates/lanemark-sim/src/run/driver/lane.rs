@@ -213,9 +213,9 @@ impl TestLane {
         }
         self.begin(simulator, moved);
         if let Some(open) = &mut self.open {
-            let late = open.lateness(completion.tag as u32, completion.submitted);
+            let late = open.lateness(slot, completion.submitted);
             open.count(late);
-            open.begin_when_due(completion);
+            open.begin_when_due(slot, completion);
         }
         let Some(tally) = &mut self.tally else { return };
         self.last = completion.completed;
@@ -326,7 +326,7 @@ impl TestLane {
             own_requests.filter(|(tag, _)| LaneTag::decode(*tag).lane == self.place.number);
         let ages = own_requests.filter_map(|(tag, submitted)| {
             let began = match &self.open {
-                Some(open) => open.due(tag as u32),
+                Some(open) => open.due(LaneTag::decode(tag).slot),
                 None => submitted,
             };
             (began <= end).then(|| end.since(began))

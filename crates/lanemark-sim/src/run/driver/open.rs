@@ -70,9 +70,9 @@ impl OpenLoopArrivals {
         free
     }
 
-    /// Moves the beginning of a request to the time at which it was due.
-    pub(super) fn begin_when_due(&self, completion: &mut Completion) {
-        let due = self.due[completion.tag as usize];
+    /// Moves the beginning of the slot's request to the time at which it was due.
+    pub(super) fn begin_when_due(&self, slot: u32, completion: &mut Completion) {
+        let due = self.due(slot);
         let held = completion.submitted.since(due);
         completion.budget.wait_more(Hop::Protocol as usize, held);
         completion.submitted = due;
