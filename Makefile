@@ -232,6 +232,9 @@ dist-test:       ## run README's and the book's commands from the Debian package
 examples:        ## package the crates for other projects, and test their examples with the packages (two minutes)
 	packaging/crates.sh
 
+release-check:   ## everything that a release does, except the upload (an hour)
+	packaging/release-check.sh $(VERSION)
+
 # The programs that the tests need in addition to cargo, each as COMMAND:PACKAGE with the Debian package. Root installs
 # the missing packages. For other users make lists them, and each test that needs a missing program is skipped with a
 # message. In CI (CI=true) these tests fail.

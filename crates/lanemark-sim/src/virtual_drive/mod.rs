@@ -386,13 +386,11 @@ impl VirtualDrive {
                 }
             }
             RequestTask::Trim => {
-                if let Some(offset) = self.written_offset(offset, length, damage) {
-                    let settle = |writes: &mut RevertibleWrites| {
-                        writes.record_settled_range(offset, length);
-                    };
-                    self.revertible.iter_mut().for_each(settle);
-                    self.content.zero(offset, length);
-                }
+                let settle = |writes: &mut RevertibleWrites| {
+                    writes.record_settled_range(offset, length);
+                };
+                self.revertible.iter_mut().for_each(settle);
+                self.content.zero(offset, length);
             }
             RequestTask::Flush(mark) => {
                 let lies = damage.is_some_and(|damage| damage.kind == FaultKind::LyingFlush);

@@ -45,10 +45,10 @@ fn content_equals_plain_memory() {
             plain[range.clone()].fill(value);
             content.write(offset, &plain[range]);
         }
-        assert_eq!(content.read(0, plain.len() as u64), plain);
+        assert!(content.read(0, plain.len() as u64) == plain, "{offset} {length}");
     }
     content.zero(0, 1 << 60);
-    assert_eq!(content.read(4096, 8192), vec![0; 8192]);
+    assert!(content.read(4096, 8192) == vec![0; 8192]);
 }
 
 /// Each seed writes block 0, flushes, overwrites block 0, writes block 1, and cuts the power while block 2 is in
@@ -99,7 +99,7 @@ fn a_flush_covers_writes_that_completed_before_it_without_an_advance() {
             .collect();
         assert_eq!((numbers.len(), numbers[0]), (3, 0));
         assert_eq!(drive.power_cuts()[0].writes, 1);
-        assert_eq!(drive.peek(Bytes::ZERO, BLOCK), vec![1; 4096], "seed {seed}");
+        assert!(drive.peek(Bytes::ZERO, BLOCK) == vec![1; 4096], "seed {seed}");
     }
 }
 
@@ -127,17 +127,18 @@ fn silent_faults_damage_data_without_an_error() {
         drive
     };
     let mut lost = faulty("lost-write at=0s share=100%");
-    perform(&mut lost, &[write(1, 8), DriveRequest::Trim { offset: BLOCK, length: BLOCK }]);
-    assert_eq!(perform(&mut lost, &[read(1)]).data, Ok(vec![7; 4096]));
+    assert!(perform(&mut lost, &[write(1, 8), read(1)]).data == Ok(vec![7; 4096]));
+    let trim = DriveRequest::Trim { offset: BLOCK, length: BLOCK };
+    assert!(perform(&mut lost, &[trim, read(1)]).data == Ok(vec![0; 4096]));
     let mut elsewhere = faulty("misdirected-write at=0s share=100%");
     perform(&mut elsewhere, &[write(1, 8)]);
     let all = elsewhere.peek(Bytes::ZERO, elsewhere.capacity());
-    assert_eq!(elsewhere.peek(BLOCK, BLOCK), vec![7; 4096]);
+    assert!(elsewhere.peek(BLOCK, BLOCK) == vec![7; 4096]);
     assert_eq!(all.iter().filter(|byte| **byte == 8).count(), 4096);
     let mut flipped = faulty("bit-flips at=0s share=100% bits=3");
     let bytes = perform(&mut flipped, &[read(1)]).data.unwrap();
     assert_eq!(bytes.iter().map(|byte| (byte ^ 7).count_ones()).sum::<u32>(), 3);
-    assert_eq!(flipped.peek(BLOCK, BLOCK), vec![7; 4096]);
+    assert!(flipped.peek(BLOCK, BLOCK) == vec![7; 4096]);
     let mut lying = faulty("lying-flush at=0s");
     perform(&mut lying, &[write(2, 9), DriveRequest::Flush]);
     lying.cut_power(lying.now(), BOOT).unwrap();
@@ -185,6 +186,6 @@ fn a_hard_disk_and_a_larger_drive_keep_data() {
         let mut drive = VirtualDrive::new(&spec.checked().unwrap(), 1).unwrap();
         let last = drive.capacity().get() / BLOCK.get() - 1;
         let done = perform(&mut drive, &[write(last, 5), DriveRequest::Flush, read(last)]);
-        assert_eq!(done.data, Ok(vec![5; 4096]));
+        assert!(done.data == Ok(vec![5; 4096]));
     }
 }
