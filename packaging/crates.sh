@@ -20,7 +20,7 @@ cat >"$try/patched.toml" <<END
 [patch.crates-io]
 lanemark-schema = { path = "$try/lanemark-schema-$version" }
 END
-export CARGO_TARGET_DIR=$root/target/package-try.build
+export CARGO_TARGET_DIR=$root/target/package-try.build CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=none
 cp Cargo.lock "$try/lanemark-sim-$version"
 (cd "$try/lanemark-sim-$version" && cargo --config "$try/patched.toml" test --quiet --examples)
 (cd "$try/turmoil" && cargo --config "$try/patched.toml" test --quiet)
