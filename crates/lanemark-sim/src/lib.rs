@@ -47,8 +47,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! For the storage of a simulation test, with data that a power cut may revert, use [`virtual_drive`]. For a load that a
-//! test cannot describe, write a program that submits its own requests, like the example of [`Simulator`] or
+//! For the storage of a simulation test, with data that a power cut may revert, use [`virtual_drive`]. For a load that
+//! a test cannot describe, write a program that submits its own requests, like the example of [`Simulator`] or
 //! `examples/own_load.rs`.
 //!
 //! Rooms, from the lowest layer; each room imports only the rooms listed above it in this table:

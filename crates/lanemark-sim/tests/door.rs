@@ -1,5 +1,5 @@
-//! Compares the public items of `virtual_drive`, the interface for other projects, with the saved list `door.txt`. After
-//! an intended change, `LANEMARK_BLESS=1` rewrites the list.
+//! Compares the public items of `virtual_drive`, the interface for other projects, with the saved list `door.txt`.
+//! After an intended change, `LANEMARK_BLESS=1` rewrites the list.
 
 use std::fs;
 use std::path::Path;

@@ -14,7 +14,7 @@ impl DriveSpec {
         Self::example_of(Bytes::mebi(64))
     }
 
-    /// Returns the drive of [`DriveSpec::example`] with another capacity, and with as many blocks per plane as it needs.
+    /// Returns the drive of [`DriveSpec::example`] with another capacity and the blocks per plane that it needs.
     pub fn example_of(capacity: Bytes) -> Self {
         let blocks = capacity.get().div_ceil(Bytes::mebi(64).get()).max(1).saturating_mul(40);
         Self {

@@ -1,11 +1,11 @@
 //! A drive's volatile write cache: the writes that a power cut may still revert.
 //!
-//! An acknowledged write without a flush is already in the drive's content; this module keeps the data that it replaced, up to
-//! the size of the drive's buffer. The oldest writes above that size are assumed to be stored. At a power cut, a random
-//! draw for each write, from the newest to the oldest, decides whether the write was stored, lost or torn; for a torn
-//! write, each sector is drawn. A lost sector returns to its content before that write; a stored sector keeps its
-//! content even if older writes are lost. After a flush, no earlier write can be reverted; after a trim or zeroing of a
-//! range, no earlier write to that range can be reverted.
+//! An acknowledged write without a flush is already in the drive's content; this module keeps the data that it
+//! replaced, up to the size of the drive's buffer. The oldest writes above that size are assumed to be stored. At a
+//! power cut, a random draw for each write, from the newest to the oldest, decides whether the write was stored, lost
+//! or torn; for a torn write, each sector is drawn. A lost sector returns to its content before that write; a stored
+//! sector keeps its content even if older writes are lost. After a flush, no earlier write can be reverted; after a
+//! trim or zeroing of a range, no earlier write to that range can be reverted.
 //!
 //! The rule follows JEDEC and T13: a write to a volatile cache reaches the media in any order or not at all until a
 //! flush (ATA ACS-4, 7.10 FLUSH CACHE; NVM Express 1.4, 6.8), and each sector is written completely.
