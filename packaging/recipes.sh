@@ -16,13 +16,14 @@ for architecture in x86_64 aarch64; do
     file=$(sed "s/{ version }/$version/g; s/{ target-arch }/$architecture/" <<<"${binstall##*/}")
     [ -f "$dist/$file" ] || { echo "cargo binstall: the release lacks $file" >&2; exit 1; }
     # shellcheck source=/dev/null
-    (CARCH=$architecture; . "$dist/PKGBUILD"
+    (. "$dist/PKGBUILD"
         declare -n source=source_$architecture sums=sha256sums_$architecture
         archive=$dist/${source[0]##*/}
         sha256sum --check --quiet <<<"${sums[0]}  $archive"
         pkgdir=$(realpath "$folder")/arch-$architecture
-        mkdir "$pkgdir" && cd "$folder" && tar -xzf "$archive" && package
-        [ -x "$pkgdir/usr/bin/lanemark" ] && rm -r "lanemark-$version")
+        mkdir "$pkgdir" && cd "$folder" && tar -xzf "$archive" && (package)
+        rm -r "lanemark-$version"
+        [ -x "$pkgdir/usr/bin/lanemark" ])
 done
 check() {
     command -v "$1" >/dev/null || { echo "skipped: $1 (apt-get install $2)"; return; }
