@@ -8,8 +8,8 @@ folder=$2
 version=$(sed -n 's/^pkgver=//p' "$dist/PKGBUILD")
 
 # Each address names a file of the release, and each checksum belongs to a file of the release.
-cat "$dist"/{PKGBUILD,lanemark.rb,flake.nix} | grep -oE '\b[0-9a-f]{64}\b' | while read -r digest; do
-    grep -q "^$digest" "$dist/SHA256SUMS" || { echo "a recipe names the unknown checksum $digest" >&2; exit 1; }
+cat "$dist"/{PKGBUILD,lanemark.rb,flake.nix} | grep -oE '\b[0-9a-f]{32,}\b' | while read -r digest; do
+    grep -q "^$digest " "$dist/SHA256SUMS" || { echo "a recipe names the unknown checksum $digest" >&2; exit 1; }
 done
 binstall=$(sed -n 's/^pkg-url = "\(.*\)"/\1/p' crates/lanemark-cli/Cargo.toml)
 for architecture in x86_64 aarch64; do
