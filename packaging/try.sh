@@ -43,7 +43,7 @@ for archive in x86_64-linux-gnu x86_64-linux-musl aarch64-linux-musl; do
 done
 [ "$version" = "$(target/dist-test/x86_64-linux-gnu/bin/lanemark --version)" ]
 packaging/same.sh "$root/usr/bin/lanemark" target/dist-test/*-musl
-dpkg-deb -c "$dist"/lanemark_*_arm64.deb | grep -q ./usr/bin/lanemark
+dpkg-deb -c "$dist"/lanemark_*_arm64.deb | grep ./usr/bin/lanemark >/dev/null
 packaging/recipes.sh "$dist" target/dist-test
 man --warnings -l "$root/usr/share/man/man1/lanemark.1.gz" >/dev/null
 for name in $(sed -n 's/^COPY \(.*\) .*/\1/p' "$dist/Containerfile"); do
