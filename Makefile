@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page site test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench gate check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
+.PHONY: help demo page site test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench gate check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install static dist dist-test examples release-check tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -216,14 +216,24 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 # Release packages contain MariaDB and MySQL. `MAINTAINER="Name <address>"` signs the Debian package.
 CYCLONEDX := 0.5.7
 VERSION   := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
-dist: page wheels ## the packages of a release, target/dist: archive, Debian package, wheel, SBOM, checksums (ten minutes)
+STATIC    := x86_64-unknown-linux-musl aarch64-unknown-linux-musl
+static:          ## the program without shared libraries for x86-64 and arm64, target/*-musl/release (twelve minutes)
+	packaging/static.sh $(STATIC)
+
+dist: page wheels static ## the packages of a release, target/dist: archives, Debian packages, wheel, SBOM, checksums (half an hour)
 	@[ "$$(target/tools/bin/cargo-cyclonedx cyclonedx --version 2>/dev/null)" = "cargo-cyclonedx-cyclonedx $(CYCLONEDX)" ] || \
 	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-cyclonedx@$(CYCLONEDX)
 	cargo build --release --locked -p lanemark-cli --features mysql
 	packaging/dist.sh $(VERSION) $(abspath target/tools/bin)
 
-dist-test:       ## run README's and the book's commands from the Debian package in an empty root (five minutes, after `dist`)
+dist-test:       ## run README's and the book's commands from the Debian package, and the static programs, in empty roots (five minutes, after `dist`)
 	packaging/try.sh
+
+examples:        ## package the crates for other projects, and test their examples with the packages (two minutes)
+	packaging/crates.sh
+
+release-check:   ## everything that a release does, except the upload (an hour)
+	packaging/release-check.sh $(VERSION)
 
 # The programs that the tests need in addition to cargo, each as COMMAND:PACKAGE with the Debian package. Root installs
 # the missing packages. For other users make lists them, and each test that needs a missing program is skipped with a

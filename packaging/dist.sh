@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the release packages in target/dist: `make dist`. The folder is replaced only when all packages are complete.
 #
-# The program is linked to the system's glibc. The minimum glibc version is read from the program's symbols, and stated
-# in RELEASE.md, in the Debian package and in glibc.txt.
+# The program of the wheel and of the Debian package for x86-64 is linked to the system's glibc. The minimum glibc version
+# is read from the program's symbols, and stated in RELEASE.md, in the Debian package and in glibc.txt. The programs of
+# the other packages need no library (packaging/static.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,6 +12,7 @@ sbom_tool=$2    # the folder with cargo-cyclonedx
 maintainer=${MAINTAINER:-The Lanemark authors <noreply@lanemark.invalid>}
 homepage=$(sed -n 's/^repository = "\(.*\)"/\1/p' Cargo.toml)
 target=x86_64-unknown-linux-gnu
+architectures="x86_64 aarch64" # of the static programs
 name=lanemark-$version
 # All files of a commit have the same date, so that equal programs produce equal archives and packages.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
@@ -51,12 +53,17 @@ packed() { # prints the compressed archive of a folder in $work
         --mode='u=rwX,go=rX' -cf - "$1" | gzip -9n
 }
 packed "$name" >"$new/$name-x86_64-linux-gnu.tar.gz"
+cp "$program" "$work/dynamic"
+for architecture in $architectures; do
+    cp "target/$architecture-unknown-linux-musl/release/lanemark" "$program"
+    packed "$name" >"$new/$name-$architecture-linux-musl.tar.gz"
+done
 
 # The Debian package. Debian policy: manual pages and changelogs are compressed, and each file has a checksum.
 deb=$work/deb
 doc=$deb/usr/share/doc/lanemark
 install -d "$deb/DEBIAN" "$deb/usr/bin" "$deb/usr/share/man/man1" "$deb/usr/share/zsh/vendor-completions" "$doc"
-cp "$program" "$deb/usr/bin"
+cp "$work/dynamic" "$deb/usr/bin/lanemark"
 cp -r "$tree/share/bash-completion" "$tree/share/fish" "$deb/usr/share"
 cp "$tree/share/zsh/site-functions/_lanemark" "$deb/usr/share/zsh/vendor-completions"
 for page in "$tree"/share/man/man1/*.1; do
@@ -94,15 +101,19 @@ mkdir -p "$work/shlibs/debian"
 printf 'Source: lanemark\n\nPackage: lanemark\nArchitecture: any\n' >"$work/shlibs/debian/control"
 depends=$(cd "$work/shlibs" && dpkg-shlibdeps -O -e"$deb/usr/bin/lanemark" | sed -n 's/^shlibs:Depends=//p')
 [ -n "$depends" ] || { echo "dpkg-shlibdeps found no dependency" >&2; exit 1; }
-find "$deb" -type d -exec chmod 755 {} + -o -type f -exec chmod go=rX {} +
-cat >"$deb/DEBIAN/control" <<END
+package() { # builds the package of an architecture from $deb, with its dependencies
+    rm -rf "$deb/DEBIAN"
+    install -d "$deb/DEBIAN"
+    chmod 755 "$deb/usr/bin/lanemark"
+    find "$deb" -type d -exec chmod 755 {} + -o -type f -exec chmod go=rX {} +
+    cat >"$deb/DEBIAN/control" <<END
 Package: lanemark
 Version: $version-1
-Architecture: amd64
+Architecture: $1
 Maintainer: $maintainer
 Installed-Size: $(du -k --apparent-size -s "$deb/usr" | cut -f1)
-Depends: $depends
-Section: utils
+${2:+Depends: $2
+}Section: utils
 Priority: optional
 Homepage: $homepage
 Description: storage-path laboratory: measures, simulates and explains drives
@@ -113,9 +124,13 @@ Description: storage-path laboratory: measures, simulates and explains drives
  The program contains its library of drives, platforms and workloads, the
  studies, and samples of results, traces and job files.
 END
-(cd "$deb" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$deb/DEBIAN/md5sums"
-find "$deb" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
-dpkg-deb --root-owner-group -Zxz --build "$deb" "$new/lanemark_$version-1_amd64.deb" >/dev/null
+    (cd "$deb" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$deb/DEBIAN/md5sums"
+    find "$deb" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
+    dpkg-deb --root-owner-group -Zxz --build "$deb" "$new/lanemark_$version-1_$1.deb" >/dev/null
+}
+package amd64 "$depends"
+cp target/aarch64-unknown-linux-musl/release/lanemark "$deb/usr/bin"
+package arm64 ""
 
 cp target/wheels/lanemark-"$version"-*.whl "$new"
 
@@ -130,6 +145,7 @@ sed "s#path+file://$work/sources/#path+file:///#g" "$work/sources/crates/lanemar
 cp packaging/Containerfile "$new"
 
 (cd "$new" && sha256sum -- "$name"* lanemark[_-]*.deb lanemark-*.whl Containerfile glibc.txt | sort -uk2 >SHA256SUMS)
+python3 packaging/recipes.py "$new" "$version" "$homepage"
 python3 packaging/release.py "$new" "$version" "$homepage" >"$work/RELEASE.md"
 mv "$work/RELEASE.md" "$new"
 rm -rf target/dist.old

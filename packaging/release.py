@@ -37,12 +37,15 @@ def main() -> None:
             sys.exit(f"{folder}: {len(found)} files end in {ending}")
         return found[0]
 
-    deb, archive, wheel, sbom = one(".deb"), one(".tar.gz"), one(".whl"), one(".cdx.json")
+    deb, arm_deb, archive = one("_amd64.deb"), one("_arm64.deb"), one("-x86_64-linux-musl.tar.gz")
+    wheel, sbom = one(".whl"), one(".cdx.json")
     rows = "\n".join(f"| `{name}` | {size(folder / name)} | `{digest}` |" for digest, name in sums)
     print(
         f"""# Lanemark {version}
 
-For Linux on x86-64 with glibc {glibc} or later. Download from {homepage}/releases/tag/v{version}, and check the files:
+For Linux on x86-64 and arm64. The programs in the archives that end in `-musl.tar.gz` need no library; the wheel, the
+Debian package for x86-64 and the archive `-gnu.tar.gz` need glibc {glibc} or later. On Windows and macOS, use the
+laboratory's page in a browser. Download from {homepage}/releases/tag/v{version}, and check the files:
 
 ```sh
 sha256sum --check --ignore-missing SHA256SUMS
@@ -53,10 +56,11 @@ sha256sum --check --ignore-missing SHA256SUMS
 Debian, Ubuntu and their derivatives, with manual pages and completions:
 
 ```sh
-sudo apt install ./{deb}
+sudo apt install ./{deb}     # x86-64
+sudo apt install ./{arm_deb}     # arm64
 ```
 
-Any distribution, into `~/.local`:
+Any distribution, also without glibc, into `~/.local`; for arm64, replace `x86_64` by `aarch64`:
 
 ```sh
 mkdir -p ~/.local && tar -xzf {archive} -C ~/.local --strip-components=1
@@ -66,6 +70,14 @@ Python 3.10 or later, the package and the command:
 
 ```sh
 pip install ./{wheel}
+```
+
+Arch Linux, Homebrew on Linux, and Nix, each in a folder with its file from this page:
+
+```sh
+makepkg --install                       # PKGBUILD
+brew install --formula ./lanemark.rb
+nix profile install path:.              # flake.nix
 ```
 
 A container that saves its results in the folder `results`:

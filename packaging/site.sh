@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes the static site target/site: the laboratory's page, the book, and a page for each study. Fails if a link between
-# its files has no target: `make site`.
+# Writes the static site target/site: the laboratory's page, the book, a page for each study, and the JSON Schemas of
+# files. Fails if a link between its files has no target: `make site`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,6 +10,7 @@ rm -rf $new
 mkdir -p $new/studies
 cp target/page/lanemark.html $new/laboratory.html
 cp -r target/book $new/book
+python3 packaging/schemas.py $new/schema
 list=""
 for file in studies/*.toml; do
     name=$(basename "$file" .toml)

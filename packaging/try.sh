@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tests the packages in target/dist: `make dist-test`. The Debian package is unpacked in an empty root folder with the
 # shared libraries that it depends on, but without the checkout, a shell or Rust. The commands of the README and the
-# book run in that root (LANEMARK_INSTALLED). The archive and the container's files are checked too.
+# book run in that root (LANEMARK_INSTALLED). The static programs run in roots that contain nothing else, and must print
+# the same figures; the program for arm64 runs in an emulator. The other files are checked too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dist=$PWD/target/dist
@@ -34,10 +35,16 @@ done
 install -D /usr/bin/env "$root/usr/bin/env"
 with_libraries /usr/bin/env >/dev/null
 
-mkdir target/dist-test/archive
-tar -xzf "$dist"/lanemark-*-x86_64-linux-gnu.tar.gz -C target/dist-test/archive
-version=$(target/dist-test/archive/*/bin/lanemark --version)
-[ "$version" = "$("$root"/usr/bin/lanemark --version)" ]
+version=$("$root"/usr/bin/lanemark --version)
+for archive in x86_64-linux-gnu x86_64-linux-musl aarch64-linux-musl; do
+    folder=target/dist-test/$archive
+    mkdir "$folder"
+    tar -xzf "$dist"/lanemark-*-$archive.tar.gz -C "$folder" --strip-components=1
+done
+[ "$version" = "$(target/dist-test/x86_64-linux-gnu/bin/lanemark --version)" ]
+packaging/same.sh "$root/usr/bin/lanemark" target/dist-test/*-musl
+dpkg-deb -c "$dist"/lanemark_*_arm64.deb | grep ./usr/bin/lanemark >/dev/null
+packaging/recipes.sh "$dist" target/dist-test
 man --warnings -l "$root/usr/share/man/man1/lanemark.1.gz" >/dev/null
 for name in $(sed -n 's/^COPY \(.*\) .*/\1/p' "$dist/Containerfile"); do
     compgen -G "$dist/$name" >/dev/null || { echo "Containerfile: there is no $name" >&2; exit 1; }

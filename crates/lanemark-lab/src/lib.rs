@@ -106,7 +106,9 @@ pub use result_set::ResultSet;
 pub use sweep::{ChunkRunner, SweepFile};
 pub use whatif::{WhatIfJob, WhatIfSide};
 
-/// The book's page on the Rust library, whose code is compiled and run with the examples.
+/// The pages with Rust code, which is compiled and run with the examples.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/tasks/rust.md")]
+#[doc = include_str!("../../../docs/tasks/simulation-tests.md")]
+#[doc = include_str!("../../lanemark-sim/README.md")]
 mod book {}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use lanemark_schema::result::ErrorKind;
 use lanemark_schema::workload::FaultKind;
+use lanemark_sim::virtual_drive::{flip_bits, misdirected_offset};
 use lanemark_sim::{RequestStatus, SilentDamage};
 
 use crate::clock::Clock;
@@ -11,7 +12,6 @@ use crate::data::ExportData;
 use crate::delivered::{AnswerFailure, DeliveryCounts, DueCompletion};
 use crate::engine::{CompletionStep, RequestOwner};
 use crate::nbd::NbdError;
-use crate::silent_faults;
 use crate::storing::{FlushCompletion, StoringThread, flush_data};
 
 /// Maximum number of bytes that the engine's thread writes itself; a helper thread writes longer data.
@@ -134,11 +134,11 @@ impl<A: Requester> RequestJob<A> {
             (FaultKind::BitFlips { bits, .. }, DataTask::Read(bytes)) => {
                 // The head of a reply precedes its data.
                 let head = bytes.len().saturating_sub(length as usize);
-                silent_faults::flip_bits(&mut bytes[head..], bits, damage.draw);
+                flip_bits(&mut bytes[head..], bits, damage.draw);
             }
             (FaultKind::LostWrite { .. }, task) => self.range.1 = task.drop_change(length),
             (FaultKind::MisdirectedWrite { .. }, task) => {
-                match silent_faults::elsewhere(offset, length, size, damage.draw) {
+                match misdirected_offset(offset, length, size, damage.draw) {
                     Some(other) => self.range.0 = other,
                     None => self.range.1 = task.drop_change(length),
                 }

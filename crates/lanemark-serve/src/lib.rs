@@ -16,8 +16,7 @@
 //! | `file_to_socket` | sends long data from a file to a socket without a copy in this process |
 //! | `mount`, `attach` | the system as a file, and as a disk |
 //! | `undo` | removes mounts and disks before the process ends |
-//! | `job`, `storing`, `silent_faults` | the effect of a request on the data, the time at which data is stored, and
-//! wrong data |
+//! | `job`, `storing` | the effect of a request on the data, and the time at which data is stored |
 //!
 //! The crate does not print, read arguments or catch signals.
 
@@ -43,7 +42,6 @@ pub mod registry;
 pub mod selftest;
 pub mod server;
 pub mod session;
-mod silent_faults;
 pub mod socket;
 mod storing;
 pub mod undo;

@@ -355,15 +355,9 @@ pub fn is_content_free(system: &SystemSpec) -> bool {
 
 /// Returns one cache for all drives of a system, which loses every write that any of the drives may lose.
 pub fn cache_of(system: &SystemSpec) -> DriveCache {
-    let drives = system.attachments.iter().map(|attachment| &attachment.drive);
-    let volatile: Vec<u64> = drives
-        .filter(|drive| drive.write_cache == WriteCacheMode::Volatile)
-        .map(|drive| drive.buffer.get())
-        .collect();
-    if volatile.is_empty() {
-        DriveCache { kind: WriteCacheMode::Protected, size: 0 }
-    } else {
-        DriveCache { kind: WriteCacheMode::Volatile, size: volatile.iter().sum() }
+    match system.volatile_cache() {
+        None => DriveCache { kind: WriteCacheMode::Protected, size: 0 },
+        Some(size) => DriveCache { kind: WriteCacheMode::Volatile, size: size.get() },
     }
 }
 

@@ -47,8 +47,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! For a load that a test cannot describe, write a program that submits its own requests, like the example of
-//! [`Simulator`] or `examples/own_load.rs`.
+//! For the storage of a simulation test, with data that a power cut may revert, use [`virtual_drive`]. For a load that
+//! a test cannot describe, write a program that submits its own requests, like the example of [`Simulator`] or
+//! `examples/own_load.rs`.
 //!
 //! Rooms, from the lowest layer; each room imports only the rooms listed above it in this table:
 //!
@@ -64,6 +65,7 @@
 //! | `simulator` | the life of a request across all these rooms |
 //! | `storage` | striped and mirrored volumes, the journal |
 //! | `run` | runs of tests, replays, live systems, energy, ceilings, [`sensitivity`](mod@sensitivity) |
+//! | [`virtual_drive`] | a drive with data, for simulation tests |
 //!
 //! Stations are passive: each keeps the instant at which it is next free, and the simulator queries the stations in
 //! order of time. A request costs one event at each point at which the order of arrivals can change. Once a run is in
@@ -85,6 +87,7 @@ pub mod spec;
 mod storage;
 #[cfg(test)]
 mod tests;
+pub mod virtual_drive;
 
 pub use engine::budget::{Budget, HOPS, Hop};
 pub use fault::{FaultClearError, FaultPhase, FaultState, RequestStatus, SilentDamage};

@@ -18,29 +18,25 @@ pub mod image;
 mod journal;
 mod opened;
 mod renaming;
-mod volatile;
 
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::rng::Rng;
 use lanemark_sim::spec::WriteCacheMode;
+use lanemark_sim::virtual_drive::{RevertibleWrites, power_cut_random, tear};
 
 pub use backing::ExportRange;
 pub use error::DataError;
+pub use lanemark_sim::virtual_drive::{PowerCutLoss, SECTOR};
 pub use opened::{DataLocation, DataPlan, OpenedData};
-pub use volatile::{PowerCutLoss, SECTOR};
 
 use backing::ExportBytes;
 use journal::Journal;
-use volatile::{PowerCutFate, RevertibleWrites};
 
 use crate::engine::DataOwner;
-
-/// Number of a random stream that no thread of a run uses.
-const CUT_STREAM: u32 = 5 << 28;
 
 #[derive(Debug)]
 pub struct ExportData {
@@ -92,11 +88,10 @@ impl ExportData {
     fn new(backing: ExportBytes, journal: Option<Journal>, cache: DriveCache, seed: u64) -> Self {
         let volatile =
             (cache.kind == WriteCacheMode::Volatile).then(|| RevertibleWrites::new(cache.size));
-        let key = StreamKey { thread: CUT_STREAM, ..StreamKey::from_seed(seed) };
         Self {
             backing,
             volatile: volatile.map(Mutex::new),
-            random: Mutex::new(Rng::new(key)),
+            random: Mutex::new(power_cut_random(seed)),
             journal,
             cuts: AtomicU64::new(0),
             lossy_cuts: AtomicU64::new(0),
@@ -259,18 +254,7 @@ impl ExportData {
     /// Returns the file's I/O error.
     pub fn tear(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut random = lock(&self.random);
-        let fate = PowerCutFate::draw(&mut random);
-        let mut rest = bytes;
-        let mut at = offset;
-        while !rest.is_empty() {
-            let length = (SECTOR - at % SECTOR).min(rest.len() as u64);
-            let (sector, after) = rest.split_at(length as usize);
-            if fate.keeps(&mut random) {
-                self.backing.write(at, sector)?;
-            }
-            (at, rest) = (at + length, after);
-        }
-        Ok(())
+        tear(&mut random, offset, bytes, |offset, sector| self.backing.write(offset, sector))
     }
 
     /// Shuts down cleanly: stores all data, and records the end in the journal.

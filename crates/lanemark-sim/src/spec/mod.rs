@@ -371,6 +371,14 @@ impl SystemSpec {
         self.volume.map(|volume| volume.capacity(&self.drive_capacities()))
     }
 
+    /// Returns the total size of the volatile write caches of all drives, if there are any. A power cut may revert
+    /// this amount of acknowledged data.
+    pub fn volatile_cache(&self) -> Option<Bytes> {
+        let volatile = |drive: &&DriveSpec| drive.write_cache == WriteCacheMode::Volatile;
+        let caches = self.drive_specs().filter(volatile).map(|drive| drive.buffer);
+        caches.reduce(|one, other| one + other)
+    }
+
     /// Returns whether the power of each drive is known.
     pub fn knows_power(&self) -> bool {
         self.drive_specs().all(|drive| drive.power.is_some())

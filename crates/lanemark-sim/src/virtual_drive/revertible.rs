@@ -1,11 +1,11 @@
 //! A drive's volatile write cache: the writes that a power cut may still revert.
 //!
-//! An acknowledged write without a flush is already in the export; this module keeps the data that it replaced, up to
-//! the size of the drive's buffer. The oldest writes above that size are assumed to be stored. At a power cut, a random
-//! draw for each write, from the newest to the oldest, decides whether the write was stored, lost or torn; for a torn
-//! write, each sector is drawn. A lost sector returns to its content before that write; a stored sector keeps its
-//! content even if older writes are lost. After a flush, no earlier write can be reverted; after a trim or zeroing of a
-//! range, no earlier write to that range can be reverted.
+//! An acknowledged write without a flush is already in the drive's content; this module keeps the data that it
+//! replaced, up to the size of the drive's buffer. The oldest writes above that size are assumed to be stored. At a
+//! power cut, a random draw for each write, from the newest to the oldest, decides whether the write was stored, lost
+//! or torn; for a torn write, each sector is drawn. A lost sector returns to its content before that write; a stored
+//! sector keeps its content even if older writes are lost. After a flush, no earlier write can be reverted; after a
+//! trim or zeroing of a range, no earlier write to that range can be reverted.
 //!
 //! The rule follows JEDEC and T13: a write to a volatile cache reaches the media in any order or not at all until a
 //! flush (ATA ACS-4, 7.10 FLUSH CACHE; NVM Express 1.4, 6.8), and each sector is written completely.
@@ -13,18 +13,21 @@
 //! Not modelled: corrupted data, and changes to sectors that were not written. If a cache holds several versions of a
 //! sector, either the newest or an older version is stored.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
-use lanemark_schema::rng::Rng;
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::workload;
 
-/// Size of a sector, which is written completely or not at all.
-pub const SECTOR: u64 = 512;
+/// Size of a sector in bytes. A sector is written completely or not at all.
+pub const SECTOR: u64 = workload::SECTOR.get();
+/// Number of the random stream of power cuts, which no thread of a run uses.
+const CUT_STREAM: u32 = 5 << 28;
 /// Memory for the bookkeeping of an entry, counted in addition to its data.
 const ENTRY: u64 = 64;
 
 /// The writes that a power cut may revert, the oldest first.
 #[derive(Debug)]
-pub(crate) struct RevertibleWrites {
+pub struct RevertibleWrites {
     entries: VecDeque<RevertibleWrite>,
     /// Total size of all entries, in bytes.
     held: u64,
@@ -72,17 +75,17 @@ impl PowerCutLoss {
 
 impl RevertibleWrites {
     /// Creates an empty cache with a capacity of `most` bytes.
-    pub(crate) fn new(most: u64) -> Self {
+    pub fn new(most: u64) -> Self {
         Self { entries: VecDeque::new(), held: 0, most, next: 0 }
     }
 
     /// Records a write to `offset` that replaces `before`.
-    pub(crate) fn record_write(&mut self, offset: u64, before: Vec<u8>) {
+    pub fn record_write(&mut self, offset: u64, before: Vec<u8>) {
         self.push(offset, RevertibleChange::Wrote(before));
     }
 
     /// Records that no power cut can change the content of a range.
-    pub(crate) fn record_settled_range(&mut self, offset: u64, length: u64) {
+    pub fn record_settled_range(&mut self, offset: u64, length: u64) {
         if !self.entries.is_empty() {
             self.push(offset, RevertibleChange::Settled(length));
         }
@@ -99,12 +102,12 @@ impl RevertibleWrites {
     }
 
     /// Returns a mark after the newest write, for [`RevertibleWrites::remove_before`].
-    pub(crate) fn mark(&self) -> u64 {
+    pub fn mark(&self) -> u64 {
         self.next
     }
 
     /// Removes the writes before `mark`, which have been stored.
-    pub(crate) fn remove_before(&mut self, mark: u64) {
+    pub fn remove_before(&mut self, mark: u64) {
         while let Some(oldest) = self.entries.front()
             && oldest.number < mark
         {
@@ -115,13 +118,16 @@ impl RevertibleWrites {
 
     /// Applies a power cut with random draws from `random`; `restore` receives the offsets and previous data of lost
     /// sectors. The cache is empty afterwards.
-    pub(crate) fn power_cut<E>(
+    ///
+    /// # Errors
+    /// Returns the error of `restore`.
+    pub fn power_cut<E>(
         &mut self,
         random: &mut Rng,
         mut restore: impl FnMut(u64, &[u8]) -> Result<(), E>,
     ) -> Result<PowerCutLoss, E> {
         let mut loss = PowerCutLoss::default();
-        let mut kept: HashSet<u64> = HashSet::new();
+        let mut kept: BTreeSet<u64> = BTreeSet::new();
         let mut settled: Vec<(u64, u64)> = Vec::new();
         let mut lost: Vec<(u64, u64)> = Vec::new();
         self.held = 0;
@@ -174,14 +180,14 @@ impl RevertibleChange {
 
 /// The fate of a write in a power cut.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum PowerCutFate {
+enum PowerCutFate {
     Stored,
     Lost,
     Torn,
 }
 
 impl PowerCutFate {
-    pub(crate) fn draw(random: &mut Rng) -> Self {
+    fn draw(random: &mut Rng) -> Self {
         match random.below(3) {
             0 => Self::Stored,
             1 => Self::Lost,
@@ -190,13 +196,43 @@ impl PowerCutFate {
     }
 
     /// Draws whether the next sector of a torn write was stored.
-    pub(crate) fn keeps(self, random: &mut Rng) -> bool {
+    fn keeps(self, random: &mut Rng) -> bool {
         match self {
             Self::Stored => true,
             Self::Lost => false,
             Self::Torn => random.chance(0.5),
         }
     }
+}
+
+/// Returns the random numbers of a drive's power cuts.
+pub fn power_cut_random(seed: u64) -> Rng {
+    Rng::new(StreamKey { thread: CUT_STREAM, ..StreamKey::from_seed(seed) })
+}
+
+/// Stores a random part of the sectors of a write that a power cut interrupted; the part may be all sectors or no
+/// sector. `store` receives the offset and the data of each stored sector.
+///
+/// # Errors
+/// Returns the error of `store`.
+pub fn tear<E>(
+    random: &mut Rng,
+    offset: u64,
+    bytes: &[u8],
+    mut store: impl FnMut(u64, &[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let fate = PowerCutFate::draw(random);
+    let mut rest = bytes;
+    let mut at = offset;
+    while !rest.is_empty() {
+        let length = (SECTOR - at % SECTOR).min(rest.len() as u64);
+        let (sector, after) = rest.split_at(length as usize);
+        if fate.keeps(random) {
+            store(at, sector)?;
+        }
+        (at, rest) = (at + length, after);
+    }
+    Ok(())
 }
 
 /// Merges ranges (start, end) into disjoint ranges (start, length) that do not touch each other.
@@ -215,7 +251,6 @@ fn merged_ranges(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_schema::rng::StreamKey;
     use std::collections::BTreeSet;
 
     const SECTORS: u64 = 64;

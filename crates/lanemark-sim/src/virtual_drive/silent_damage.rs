@@ -6,7 +6,7 @@
 use lanemark_schema::rng::{Rng, StreamKey};
 
 /// Flips `bits` different bits of `data`, or all bits if `data` contains fewer.
-pub(crate) fn flip_bits(data: &mut [u8], bits: u32, draw: u64) {
+pub fn flip_bits(data: &mut [u8], bits: u32, draw: u64) {
     let mut random = Rng::new(StreamKey::from_seed(draw));
     let count = data.len() as u64 * 8;
     let mut flipped = Vec::new();
@@ -21,8 +21,8 @@ pub(crate) fn flip_bits(data: &mut [u8], bits: u32, draw: u64) {
 
 /// Returns the offset to which a misdirected write of `length` at `offset` is written. The offset is a multiple of the
 /// length, so that the write replaces whole blocks of other writes, and is outside the write's own range. Returns
-/// `None` if an export of `size` bytes is too small for that.
-pub(crate) fn elsewhere(offset: u64, length: u64, size: u64, draw: u64) -> Option<u64> {
+/// `None` if a drive of `size` bytes is too small for that.
+pub fn misdirected_offset(offset: u64, length: u64, size: u64, draw: u64) -> Option<u64> {
     let slots = size.checked_div(length)?;
     if slots == 0 {
         return None;
@@ -62,7 +62,7 @@ mod tests {
             for (offset, length, size) in
                 [(4096, 4096, 65_536), (512, 4096, 65_536), (0, 512, 1024)]
             {
-                let other = elsewhere(offset, length, size, draw).unwrap();
+                let other = misdirected_offset(offset, length, size, draw).unwrap();
                 assert!(other.is_multiple_of(length) && other + length <= size);
                 assert!(other + length <= offset || offset + length <= other, "{offset} {other}");
                 if offset == 4096 {
@@ -74,7 +74,7 @@ mod tests {
         for (offset, length, size) in
             [(0, 1024, 1024), (0, 1000, 1024), (512, 1024, 2048), (0, 0, 1024)]
         {
-            assert_eq!(elsewhere(offset, length, size, 1), None, "{length} of {size}");
+            assert_eq!(misdirected_offset(offset, length, size, 1), None, "{length} of {size}");
         }
     }
 }
