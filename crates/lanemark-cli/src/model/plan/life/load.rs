@@ -151,6 +151,7 @@ impl<'a> LoadSimulation<'a> {
     fn trace(&self, path: &Path) -> Result<Option<SimulatedLoad>, Failure> {
         let name = path.display().to_string();
         let WrittenSystem { system, .. } = self.system("random")?;
+        let system = system.with_memory(MEMORY);
         let (input, _) = trace_file::open(path)?;
         let args = &self.args.trace;
         let options = Options {
@@ -172,7 +173,7 @@ impl<'a> LoadSimulation<'a> {
         };
         let flag = stop::on_signal();
         let mut progress = Progress::new();
-        let outcome = replay(&system.spec.with_memory(MEMORY), &settings, limited, &mut |so_far| {
+        let outcome = replay(&system.spec, &settings, limited, &mut |so_far| {
             progress.show(&format!("{} requests", so_far.requests));
             !stop::requested(&flag)
         });
