@@ -16,7 +16,7 @@ mod worked_tests;
 pub use bandwidth::{Carrier, Stream, Video};
 pub use battery::Battery;
 pub use fleet::{Costs, Fleet, Node, servers_needed};
-pub use life::{Estimate, Life};
+pub use life::{Amplification, Estimate, Life};
 
 use std::ops::RangeInclusive;
 

@@ -47,8 +47,17 @@ pub struct Life {
     pub left: Estimate,
     /// Writes of the host per day, in GB.
     pub daily_gigabytes: Estimate,
-    /// Write amplification of the load; `None` if the load is the load of the rating.
-    pub amplification: Option<Estimate>,
+    /// Write amplification of the load.
+    pub amplification: Amplification,
+}
+
+/// The write amplification of a load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amplification {
+    /// The amplification itself.
+    Own(Estimate),
+    /// Its ratio to the amplification of the rated load, which does not affect the life in this case.
+    TimesRated(Estimate),
 }
 
 impl Estimate {
@@ -94,7 +103,12 @@ impl Life {
         positive("rated writes", self.rated_terabytes)?;
         let daily = self.daily_gigabytes.check("writes a day")?;
         let rated = self.rated_amplification.check("write amplification of the rated load")?;
-        let own = self.amplification.unwrap_or(rated).check("write amplification")?;
+        let own = match self.amplification {
+            Amplification::Own(own) => own.check("write amplification")?.value,
+            Amplification::TimesRated(ratio) => {
+                ratio.check("ratio of the amplifications")?.value * rated.value
+            }
+        };
         let mut plan = Plan::new("When has this load used the drive's rated endurance?");
         let host = plan.step("rated writes", self.rated_from.clone(), self.rated_terabytes, "TB");
         let budget = plan.step(
@@ -114,16 +128,16 @@ impl Life {
             return Ok((plan, Estimate::exact(0.0)));
         }
         let left = self.left.check("endurance that is left")?;
-        let rest = plan.step(
-            "left of them",
-            format!("{} TB x (1 - {})", number_text(budget), number_text(used)),
-            budget * left.value,
-            "TB",
-        );
+        let rest = if used > 0.0 {
+            let formula = format!("{} TB x (1 - {})", number_text(budget), number_text(used));
+            plan.step("left of them", formula, budget * left.value, "TB")
+        } else {
+            budget
+        };
         let flash = plan.step(
             "flash writes a day",
-            format!("{} GB x {}", number_text(daily.value), number_text(own.value)),
-            daily.value * own.value,
+            format!("{} GB x {}", number_text(daily.value), number_text(own)),
+            daily.value * own,
             "GB",
         );
         let years = plan.step(
@@ -136,24 +150,22 @@ impl Life {
             rest * 1e3 / flash / DAYS_PER_YEAR,
             "years",
         );
-        let mut parts = vec![left.logs(), daily.inverse_logs()];
-        // If the load is the load of the rating, its write amplification cancels.
-        if self.amplification.is_some() {
-            parts.extend([rated.logs(), own.inverse_logs()]);
+        let amplification = match self.amplification {
+            Amplification::Own(own) => [rated.logs(), own.inverse_logs()],
+            Amplification::TimesRated(ratio) => [[0.0; 2], ratio.inverse_logs()],
+        };
+        let parts = [left.logs(), daily.inverse_logs()].into_iter().chain(amplification);
+        let sides = parts.fold([0.0; 2], |sum: [f64; 2], part| {
+            [libm::hypot(sum[0], part[0]), libm::hypot(sum[1], part[1])]
+        });
+        let ratios = [libm::exp(-sides[0]), libm::exp(sides[1])];
+        let life = Estimate::within(years, ratios);
+        if life.low < life.high {
+            let years = number_text(years);
+            let [low, high] = ratios.map(|ratio| format!("{years} x {}", number_text(ratio)));
+            plan.step("low end of its 80% interval", low, life.low, "years");
+            plan.step("high end", high, life.high, "years");
         }
-        let sides =
-            [0, 1].map(|side| parts.iter().fold(0.0, |sum, logs| libm::hypot(sum, logs[side])));
-        let life = Estimate::within(years, [libm::exp(-sides[0]), libm::exp(sides[1])]);
-        let years_text = number_text(years);
-        let low = number_text(libm::exp(-sides[0]));
-        plan.step(
-            "low end of its 80% interval",
-            format!("{years_text} x {low}"),
-            life.low,
-            "years",
-        );
-        let high = number_text(libm::exp(sides[1]));
-        plan.step("high end", format!("{years_text} x {high}"), life.high, "years");
         let warranty = self.warranty(&mut plan, years);
         let wear = if used > 0.0 {
             format!(", with {:.0}% of its endurance used", used * 100.0)
@@ -165,7 +177,7 @@ impl Life {
             self.drive,
             life.as_time(),
             size_text(daily.value),
-            digits(own.value),
+            digits(own),
         );
         leave_out(&mut plan);
         Ok((plan, life))
@@ -265,7 +277,7 @@ mod tests {
             written_terabytes: 0.0,
             left: Estimate::exact(1.0),
             daily_gigabytes: Estimate::exact(100.0),
-            amplification: Some(Estimate::exact(2.0)),
+            amplification: Amplification::Own(Estimate::exact(2.0)),
         }
     }
 
@@ -273,7 +285,7 @@ mod tests {
     fn the_life_is_the_rating_if_the_load_is_the_rated_load() {
         // 600 TB at 100 GB a day take 6,000 days, whatever the amplification.
         let same = Life {
-            amplification: None,
+            amplification: Amplification::TimesRated(Estimate::exact(1.0)),
             rated_amplification: Estimate::within(4.0, [0.5, 2.0]),
             ..drive()
         };
@@ -290,7 +302,7 @@ mod tests {
         let worn = Life {
             left: Estimate::exact(0.39),
             daily_gigabytes: Estimate::within(100.0, [0.5, 1.0]),
-            amplification: Some(Estimate::within(2.0, [1.0, 3.0])),
+            amplification: Amplification::Own(Estimate::within(2.0, [1.0, 3.0])),
             ..drive()
         };
         let (plan, life) = worn.plan().unwrap();
@@ -330,9 +342,9 @@ mod tests {
             clause(Life { daily_gigabytes: fast, ..drive() }),
             "its warranty ends first, in 1.6 years, with 600 TB written."
         );
-        let amplified = Some(Estimate::exact(30.0));
+        let amplification = Amplification::Own(Estimate::exact(30.0));
         assert_eq!(
-            clause(Life { amplification: amplified, ..drive() }),
+            clause(Life { amplification, ..drive() }),
             "its warranty ends later, in 5.0 years."
         );
         let old = Life { age_years: 4.5, written_terabytes: 100.0, ..drive() };
@@ -352,7 +364,11 @@ mod tests {
             Life { daily_gigabytes: Estimate::exact(f64::NAN), ..drive() },
             Life { daily_gigabytes: Estimate::exact(1e13), ..drive() },
             Life { rated_amplification: Estimate::exact(-1.0), ..drive() },
-            Life { amplification: Some(Estimate { value: 2.0, low: 3.0, high: 4.0 }), ..drive() },
+            Life {
+                amplification: Amplification::Own(Estimate { value: 2.0, low: 3.0, high: 4.0 }),
+                ..drive()
+            },
+            Life { amplification: Amplification::TimesRated(Estimate::exact(0.0)), ..drive() },
         ] {
             assert!(life.plan().is_err(), "{life:?}");
         }

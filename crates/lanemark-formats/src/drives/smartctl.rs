@@ -118,7 +118,7 @@ mod tests {
             "nvme_composite_temperature_threshold": {"warning": 77},
             "nvme_smart_health_information_log": {
                 "temperature": 78, "percentage_used": 104, "warning_temp_time": 431, "media_errors": 0,
-                "available_spare": 9, "available_spare_threshold": 10},
+                "available_spare": 9, "available_spare_threshold": 10, "critical_warning": 0},
         });
         let described = super::super::read(&drive.to_string(), "f").unwrap().remove(0);
         assert_eq!((described.temperature, described.endurance_used), (Some(78.0), Some(104.0)));

@@ -8,7 +8,7 @@
 mod load;
 mod smart;
 
-use lanemark_plan::{Estimate, Life, Plan};
+use lanemark_plan::{Amplification, Estimate, Life, Plan};
 use lanemark_study::endurance::{self, EnduranceRating};
 use lanemark_study::model_names::drives_of;
 use lanemark_study::system::SystemName;
@@ -31,8 +31,8 @@ const CLIENT_SOURCE: &str = "usual for the client workload of JESD219 (embeddedc
 /// Used share of the endurance from which the wear so far shows the write amplification: the drive reports it in whole
 /// per cent.
 const TELLING_WEAR: f64 = 0.05;
-/// Half of the unit in which a drive reports its wear.
-const WEAR_ROUNDING: f64 = 0.005;
+/// Maximum error of the wear that a drive reports: NVMe does not state how the per cent are rounded.
+const WEAR_ROUNDING: f64 = 0.01;
 
 /// Figures of a life, for output as JSON.
 #[derive(Serialize)]
@@ -57,8 +57,7 @@ struct WearingDrive {
 /// The load of a drive.
 struct Load {
     daily: Estimate,
-    /// Write amplification; `None` if the load is the load of the rating.
-    amplification: Option<Estimate>,
+    amplification: Amplification,
     sources: Vec<String>,
 }
 
@@ -78,7 +77,7 @@ pub(super) fn life(args: &LifeArgs) -> Result<Option<(Plan, LifeFigures)>, Failu
     sources.push(rated_source);
     let mut load = load(args, simulated, used.as_ref(), terabytes, rated_amplification)?;
     if is_rated_load {
-        load.amplification = None;
+        load.amplification = Amplification::TimesRated(Estimate::exact(1.0));
     }
     sources.append(&mut load.sources);
     let share = used.as_ref().and_then(|used| used.share);
@@ -224,12 +223,12 @@ fn load(
         (None, None, None) => return Err(Failure::input("no load is given")),
     };
     let (amplification, source) = match (simulated, used) {
-        (Some(load), _) => (load.amplification, load.amplification_source),
+        (Some(load), _) => (Amplification::Own(load.amplification), load.amplification_source),
         (None, Some(used)) => amplification_so_far(used, rated_terabytes, rated),
         (None, None) => return Err(Failure::input("no load is given")),
     };
     sources.push(format!("amplification of the load: {source}"));
-    Ok(Load { daily, amplification: Some(amplification), sources })
+    Ok(Load { daily, amplification, sources })
 }
 
 /// Returns the write amplification of the load of SMART data, and its source. The used share of the endurance shows the
@@ -238,19 +237,22 @@ fn amplification_so_far(
     used: &SmartUse,
     rated_terabytes: f64,
     rated: Estimate,
-) -> (Estimate, String) {
+) -> (Amplification, String) {
     let written = used.written_terabytes;
     if let Some(share) = used.share.filter(|share| *share >= TELLING_WEAR && written > 0.0) {
         let ratio = |share: f64| share * rated_terabytes / written;
-        let of_rated = ratio(share);
-        let ends = [-WEAR_ROUNDING, WEAR_ROUNDING].map(|step| ratio(share + step) / of_rated);
         let source = format!(
-            "{of_rated:.2} times the amplification of the rated load, because {written:.1} TB used {:.0}% of the endurance",
+            "{:.2} times the amplification of the rated load, because {written:.1} TB used {:.0}% of the endurance",
+            ratio(share),
             share * 100.0
         );
-        return (Estimate::within(rated.value * of_rated, ends), source);
+        let times = Estimate {
+            value: ratio(share),
+            low: ratio(share - WEAR_ROUNDING),
+            high: ratio(share + WEAR_ROUNDING),
+        };
+        return (Amplification::TimesRated(times), source);
     }
-    let Estimate { low, high, .. } = rated;
-    let low = low.min(CLIENT.low);
-    (Estimate { low, high, ..rated }, "not known, assumed to be like the rated load".to_owned())
+    let own = Estimate { low: rated.low.min(CLIENT.low), ..rated };
+    (Amplification::Own(own), "not known, assumed to be like the rated load".to_owned())
 }

@@ -70,6 +70,10 @@ pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
 
 /// Returns whether the text is the output of `nvme smart-log` or `nvme id-ctrl`.
 pub(super) fn is_health_log(text: &str) -> bool {
+    // smartctl's JSON contains the same keys.
+    if text.trim_start().starts_with('{') {
+        return false;
+    }
     let head: Vec<&str> = text.lines().take(20).map(str::trim_start).collect();
     head.iter().any(|line| {
         line.starts_with("Smart Log for NVME device")

@@ -26,6 +26,8 @@ use crate::output::{provenance, stop};
 /// Length of the rounds of a workload without rounds.
 const ROUND: Duration = Duration::from_seconds(60);
 const SECONDS_PER_DAY: f64 = 86_400.0;
+/// The workload that represents random loads.
+const RANDOM: &str = "jesd219-enterprise";
 
 /// A load as a simulation finds it.
 pub(super) struct SimulatedLoad {
@@ -193,22 +195,37 @@ impl<'a> LoadSimulation<'a> {
             ))
             .hint("use a trace of at least two requests that writes"));
         }
-        let factors = amplification_factors(&system);
-        let Some(value) = write_amplification(std::slice::from_ref(&sample)) else {
-            return Err(Failure::run(format!("{name}: the drive wrote nothing to its flash")));
+        let (amplification, shown) = match self.own_amplification(&sample, &system)? {
+            Some(found) => found,
+            None => return Ok(None),
         };
-        let mut amplification = Estimate::within(value, factors);
-        let mut source = format!("{name}, replayed on a drive full of random data");
-        if written < capacity.get() as f64 {
-            amplification.low = amplification.low.min(1.0);
-            source += "; the trace writes less than the drive holds, so it does not reach its own steady state";
-        }
         Ok(Some(SimulatedLoad {
             daily: Estimate::exact(written / 1e9 * SECONDS_PER_DAY / seconds),
-            amplification: not_below_one(amplification),
-            source: format!("{name}, {:.1} GB in {}", written / 1e9, time_text(seconds)),
-            amplification_source: source,
+            amplification,
+            source: format!("{name}, {:.1} MB in {}", written / 1e6, time_text(seconds)),
+            amplification_source: format!("{name}, {shown}"),
         }))
+    }
+
+    /// Returns the write amplification of a replayed trace, and a description. A trace that writes less than the drive
+    /// holds does not reach its own steady state: its amplification is between writes in order and a random load.
+    fn own_amplification(
+        &self,
+        sample: &Sample,
+        system: &System,
+    ) -> Result<Option<(Estimate, String)>, Failure> {
+        let replayed = write_amplification(std::slice::from_ref(sample));
+        let is_long = written_bytes(sample) >= system.capacity().get() as f64;
+        if let Some(value) = replayed.filter(|_| is_long) {
+            let text = "replayed on a drive full of random data".to_owned();
+            return Ok(Some((uncertain(value, system), text)));
+        }
+        let Some(random) = self.workload(RANDOM)? else { return Ok(None) };
+        let high = random.amplification.value.max(1.0);
+        let text = format!(
+            "which writes less than the drive holds: between 1 for writes in order and {high:.1} for {RANDOM}"
+        );
+        Ok(Some((Estimate { value: high.sqrt(), low: 1.0, high }, text)))
     }
 }
 
@@ -254,13 +271,17 @@ fn writes_in_order(test: &Test) -> bool {
 /// Returns the write amplification of tests that ran at the same time; `None` if they wrote nothing.
 fn amplification(tests: &[TestResult], system: &System) -> Option<Estimate> {
     let samples: Vec<Sample> = tests.iter().flat_map(|test| test.samples.clone()).collect();
-    let value = write_amplification(&samples)?;
-    Some(not_below_one(Estimate::within(value, amplification_factors(system))))
+    Some(uncertain(write_amplification(&samples)?, system))
 }
 
-/// Limits the lower end to 1: without compression, the flash receives all data that the host writes.
-fn not_below_one(estimate: Estimate) -> Estimate {
-    Estimate { low: estimate.low.max(estimate.value.min(1.0)), ..estimate }
+/// Returns a simulated amplification with its interval. The effects that the model omits act on the data that the drive
+/// writes in addition to the host's data.
+fn uncertain(value: f64, system: &System) -> Estimate {
+    let [low, high] = amplification_factors(system).map(|factor| {
+        let added = (value - 1.0).max(0.0);
+        value + added * (factor - 1.0)
+    });
+    Estimate { value, low, high }
 }
 
 /// Returns the GB that the host writes per day in tests that ran at the same time.
