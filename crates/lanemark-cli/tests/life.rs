@@ -74,7 +74,7 @@ fn only_writes_in_order_have_an_amplification_of_one() {
     let here = folder.path();
     let amplified = |pattern: &str, block: &str| {
         let workload = format!(
-            "[workload]\nname = \"w\"\nrepeats = 1\n\n[[test]]\nname = \"t\"\nblock = \"{block}\"\npattern = {pattern}\n\
+            "[workload]\nname = \"w\"\n\n[[test]]\nname = \"t\"\nblock = \"{block}\"\npattern = {pattern}\n\
              read = \"0%\"\nqueue_depth = 8\nspan = \"960 GB\"\nduration = \"10 s\"\n"
         );
         fs::write(here.join("w.toml"), workload).unwrap();
@@ -108,7 +108,7 @@ fn a_trace_writes_its_bytes_in_its_span() {
     let given = plan(here, &[CLIENT, "t.csv"]);
     let daily = 11.0 * 65_536.0 / 1e9 * 8_640.0;
     assert!(answer(&given).contains(" at 6.2 GB a day"), "{}", answer(&given));
-    // The trace is too short for its own steady state: its amplification is between 1 and that of a random load.
+    // The trace is too short for its own steady state: its amplification is between 1 and the amplification of a random load.
     let [low, value, high] = life(&given);
     let amplified = amplification(&given, daily);
     assert!((1.5..3.0).contains(&amplified), "{amplified}");

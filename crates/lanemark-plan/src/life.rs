@@ -56,7 +56,7 @@ pub struct Life {
 pub enum Amplification {
     /// The amplification itself.
     Own(Estimate),
-    /// Its ratio to the amplification of the rated load, which does not affect the life in this case.
+    /// Ratio to the amplification of the rated load, which does not affect the life in this case.
     TimesRated(Estimate),
 }
 
@@ -110,13 +110,7 @@ impl Life {
             }
         };
         let mut plan = Plan::new("When has this load used the drive's rated endurance?");
-        let host = plan.step("rated writes", self.rated_from.clone(), self.rated_terabytes, "TB");
-        let budget = plan.step(
-            "flash writes of the rating",
-            format!("{} TB x {}", number_text(host), number_text(rated.value)),
-            host * rated.value,
-            "TB",
-        );
+        plan.step("rated writes", self.rated_from.clone(), self.rated_terabytes, "TB");
         let used = 1.0 - self.left.value;
         if self.left.value <= 0.0 {
             plan.answer = format!(
@@ -127,42 +121,13 @@ impl Life {
             leave_out(&mut plan);
             return Ok((plan, Estimate::exact(0.0)));
         }
-        let left = self.left.check("endurance that is left")?;
-        let rest = if used > 0.0 {
-            let formula = format!("{} TB x (1 - {})", number_text(budget), number_text(used));
-            plan.step("left of them", formula, budget * left.value, "TB")
-        } else {
-            budget
-        };
-        let flash = plan.step(
-            "flash writes a day",
-            format!("{} GB x {}", number_text(daily.value), number_text(own)),
-            daily.value * own,
-            "GB",
-        );
-        let years = plan.step(
-            "life",
-            format!(
-                "{} TB x 1000 / {} GB / {DAYS_PER_YEAR}",
-                number_text(rest),
-                number_text(flash)
-            ),
-            rest * 1e3 / flash / DAYS_PER_YEAR,
-            "years",
-        );
-        let amplification = match self.amplification {
-            Amplification::Own(own) => [rated.logs(), own.inverse_logs()],
-            Amplification::TimesRated(ratio) => [[0.0; 2], ratio.inverse_logs()],
-        };
-        let parts = [left.logs(), daily.inverse_logs()].into_iter().chain(amplification);
-        let sides = parts.fold([0.0; 2], |sum: [f64; 2], part| {
-            [libm::hypot(sum[0], part[0]), libm::hypot(sum[1], part[1])]
-        });
-        let ratios = [libm::exp(-sides[0]), libm::exp(sides[1])];
-        let life = Estimate::within(years, ratios);
+        self.left.check("endurance that is left")?;
+        let years = self.steps(&mut plan, own);
+        let life = Estimate::within(years, self.ratios());
         if life.low < life.high {
             let years = number_text(years);
-            let [low, high] = ratios.map(|ratio| format!("{years} x {}", number_text(ratio)));
+            let [low, high] =
+                self.ratios().map(|ratio| format!("{years} x {}", number_text(ratio)));
             plan.step("low end of its 80% interval", low, life.low, "years");
             plan.step("high end", high, life.high, "years");
         }
@@ -181,6 +146,49 @@ impl Life {
         );
         leave_out(&mut plan);
         Ok((plan, life))
+    }
+
+    /// Returns the ratios of the ends of the interval to the life. The inputs are independent of each other.
+    fn ratios(&self) -> [f64; 2] {
+        let amplification = match self.amplification {
+            Amplification::Own(own) => [self.rated_amplification.logs(), own.inverse_logs()],
+            Amplification::TimesRated(ratio) => [[0.0; 2], ratio.inverse_logs()],
+        };
+        let others = [self.left.logs(), self.daily_gigabytes.inverse_logs()];
+        let sides =
+            amplification.into_iter().chain(others).fold([0.0; 2], |sum: [f64; 2], part| {
+                [libm::hypot(sum[0], part[0]), libm::hypot(sum[1], part[1])]
+            });
+        [libm::exp(-sides[0]), libm::exp(sides[1])]
+    }
+
+    /// Adds the flash writes of the rating and of a day, and the life that follows from them, in years.
+    fn steps(&self, plan: &mut Plan, own: f64) -> f64 {
+        let rated = self.rated_amplification.value;
+        let daily = self.daily_gigabytes.value;
+        let left = self.left.value;
+        let budget = plan.step(
+            "flash writes of the rating",
+            format!("{} TB x {}", number_text(self.rated_terabytes), number_text(rated)),
+            self.rated_terabytes * rated,
+            "TB",
+        );
+        let rest = if left < 1.0 {
+            let used = number_text(1.0 - left);
+            let formula = format!("{} TB x (1 - {used})", number_text(budget));
+            plan.step("left of them", formula, budget * left, "TB")
+        } else {
+            budget
+        };
+        let flash = plan.step(
+            "flash writes a day",
+            format!("{} GB x {}", number_text(daily), number_text(own)),
+            daily * own,
+            "GB",
+        );
+        let ends = format!("{} TB x 1000 / {} GB", number_text(rest), number_text(flash));
+        let formula = format!("{ends} / {DAYS_PER_YEAR}");
+        plan.step("life", formula, rest * 1e3 / flash / DAYS_PER_YEAR, "years")
     }
 
     /// Adds the end of the warranty, and describes it in relation to a life of `years`.
@@ -283,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_life_is_the_rating_if_the_load_is_the_rated_load() {
-        // 600 TB at 100 GB a day take 6,000 days, whatever the amplification.
+        // 600 TB at 100 GB a day take 6,000 days, regardless of the amplification.
         let same = Life {
             amplification: Amplification::TimesRated(Estimate::exact(1.0)),
             rated_amplification: Estimate::within(4.0, [0.5, 2.0]),
@@ -291,8 +299,8 @@ mod tests {
         };
         let (plan, life) = same.plan().unwrap();
         assert_eq!(life, Estimate::exact(6000.0 / 365.25));
-        let answer = "D: 16 years at 100 GB a day and a write amplification of 4.0; its warranty ends first, in 5.0 years.";
-        assert_eq!(plan.answer, answer);
+        let [at, warranty] = [" at 100 GB a day and a write amplification of 4.0", "in 5.0 years."];
+        assert_eq!(plan.answer, format!("D: 16 years{at}; its warranty ends first, {warranty}"));
         let (_, other) = drive().plan().unwrap();
         assert!((other.value / life.value - 1.5).abs() < 1e-12, "{other:?}");
     }
