@@ -36,7 +36,7 @@ pub(crate) use host::HostOption;
 pub(crate) use inspect::InspectArgs;
 pub(crate) use library::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
 pub(crate) use oltp::{OltpArgs, OltpCommand, OltpDatabaseArgs, OltpLoadArgs, OltpRunArgs};
-pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
+pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, LifeArgs, PlanArgs, PlanCommand};
 pub(crate) use report::ReportArgs;
 pub(crate) use run::{RunArgs, SeriesArgs};
 pub(crate) use save::{NameArgs, SaveArgs};
@@ -81,7 +81,7 @@ pub(crate) enum Command {
     Drive(Box<DriveArgs>),
     /// List and show drives, platforms, workloads and samples
     Library(LibraryListArgs),
-    /// Calculate battery life, a stream's rate, or a fleet
+    /// Calculate a drive's life, battery life, or a fleet
     Plan(PlanArgs),
     /// Serve a modelled system as a disk with real data
     Serve(Box<ServeArgs>),

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::error::FormatError;
 use described::DRIVES_MAX;
-pub use described::{DescribedDrive, ReportedHealth};
+pub use described::{DescribedDrive, ReportedHealth, ReportedUsage};
 
 /// Keys of JSON that [`read`] reads.
 const KEYS: [&str; 5] = [

@@ -25,6 +25,7 @@ pub use change::{carried_share, host_share};
 pub(crate) use draws::IntervalDraws;
 use draws::{DrawnValues, UncertainColumn};
 use short::ShortLength;
+pub use unmodelled::amplification_factors;
 pub use work::DRAWS;
 pub(crate) use work::formula_margin;
 use work::{DrawnOutcomes, DrawnSystems, NominalTest, PROBES, SCREENED, ShortRun};

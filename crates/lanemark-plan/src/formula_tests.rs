@@ -1,6 +1,6 @@
 //! Checks for every step of every plan that its value equals its printed formula, with inputs drawn from a seed.
 
-use super::{Battery, Costs, Fleet, Node, Plan, Stream, Video};
+use super::{Amplification, Battery, Costs, Estimate, Fleet, Life, Node, Plan, Stream, Video};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::BytesPerSecond;
 
@@ -204,6 +204,19 @@ fn steps_of_plans_have_the_values_of_their_formulas() {
         };
         check(&fleet.plan().unwrap());
         check(&fleet.servers().unwrap());
+        let life = Life {
+            drive: "drive".to_owned(),
+            rated_terabytes: 600.0,
+            rated_from: "600 TBW".to_owned(),
+            rated_amplification: Estimate::within(between(rng, 100, 400), [0.7, 1.4]),
+            warranty_years: Some(5.0),
+            age_years: between(rng, 0, 400),
+            written_terabytes: between(rng, 0, 9_000),
+            left: Estimate::exact(between(rng, 10, 100)),
+            daily_gigabytes: Estimate::within(between(rng, 1_000, 90_000), [0.6, 1.5]),
+            amplification: Amplification::Own(Estimate::within(between(rng, 100, 900), [0.8, 1.2])),
+        };
+        check(&life.plan().unwrap().0);
     }
 }
 

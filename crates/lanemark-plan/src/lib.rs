@@ -9,12 +9,14 @@ mod battery;
 mod fleet;
 #[cfg(test)]
 mod formula_tests;
+mod life;
 #[cfg(test)]
 mod worked_tests;
 
 pub use bandwidth::{Carrier, Stream, Video};
 pub use battery::Battery;
 pub use fleet::{Costs, Fleet, Node, servers_needed};
+pub use life::{Amplification, Estimate, Life};
 
 use std::ops::RangeInclusive;
 
@@ -42,6 +44,9 @@ pub struct Plan {
     /// Names of the inputs that were not given and therefore have example values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of_example: Vec<String>,
+    /// Sources of the inputs, as sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
 }
 
 /// An input that is out of bounds.
@@ -64,6 +69,7 @@ impl Plan {
             answer: String::new(),
             left_out: Vec::new(),
             of_example: Vec::new(),
+            sources: Vec::new(),
         }
     }
 

@@ -33,16 +33,20 @@ pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
         sheet.table(&interfaces(carriers));
         sheet.blank();
     }
-    if !plan.of_example.is_empty() {
-        sheet.paragraph("These values were not given; the document's example values are used:");
-        for one in &plan.of_example {
-            sheet.item("- ", one, CellEmphasis::Faint);
+    let examples = "These values were not given; the document's example values are used:";
+    let lists = [
+        ("Based on:", &plan.sources),
+        (examples, &plan.of_example),
+        ("Not included:", &plan.left_out),
+    ];
+    for (index, (title, items)) in lists.iter().filter(|(_, items)| !items.is_empty()).enumerate() {
+        if index > 0 {
+            sheet.blank();
         }
-        sheet.blank();
-    }
-    sheet.paragraph("Not included:");
-    for one in &plan.left_out {
-        sheet.item("- ", one, CellEmphasis::Faint);
+        sheet.paragraph(title);
+        for item in items.iter() {
+            sheet.item("- ", item, CellEmphasis::Faint);
+        }
     }
     sheet.finish()
 }

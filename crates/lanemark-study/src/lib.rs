@@ -11,6 +11,7 @@
 //! | [`model_names`] | library drives by the model names that drives report |
 //! | [`catalogue`] | the heads of library files, for a list of them |
 //! | [`search`] | search for systems by free text |
+//! | [`endurance`] | `reference/endurance.csv`: the data that a host may write to a drive |
 //! | [`ratings`] | `reference/drive-ratings.toml`: ratings of drives, and the model's figures for them |
 //! | [`sweep`] | one test on one system at many points: axes, points, rows of CSV |
 //! | [`study`] | `studies/*.toml`: systems, tests and the published figures with which they are compared |
@@ -30,6 +31,7 @@ mod cloud;
 pub mod disk;
 pub mod document;
 pub mod drive;
+pub mod endurance;
 pub mod error;
 mod flash;
 pub mod host;

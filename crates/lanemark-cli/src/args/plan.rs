@@ -1,7 +1,12 @@
 //! The arguments of `lanemark plan`.
 
+use std::path::PathBuf;
+
 use clap::{Args as ClapArgs, Subcommand};
-use lanemark_schema::units::{Duration, Watts};
+use lanemark_schema::units::{Bytes, Duration, Watts};
+
+use super::systems::with_systems;
+use super::{LibraryArgs, TraceArgs};
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -23,6 +28,45 @@ pub(crate) enum PlanCommand {
     Bandwidth(BandwidthArgs),
     /// Calculate the number of servers that a load needs with each of two drives, and their cost
     Fleet(FleetArgs),
+    /// Calculate how long a drive lives under a load
+    Life(Box<LifeArgs>),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = with_systems("\
+Examples:
+  lanemark plan life samsung-980-pro-1tb@workstation-x570:m2 jesd219-enterprise
+  lanemark plan life samsung-980-pro-1tb@workstation-x570:m2 jesd219-enterprise --per-day 40GB
+  lanemark plan life samsung-980-pro-1tb@workstation-x570:m2 trace.csv
+  lanemark plan life --smart january.json --smart june.json"))]
+pub(crate) struct LifeArgs {
+    /// System with one drive, written DRIVE@PLATFORM:PORT; with --smart and without a load, the file's model name can
+    /// replace it
+    #[arg(required_unless_present = "smart")]
+    pub(crate) system: Option<String>,
+    /// Workload name or file; WORKLOAD:TEST selects one test; or a recorded trace
+    #[arg(value_name = "WORKLOAD|TRACE", required_unless_present = "smart")]
+    pub(crate) workload: Option<String>,
+    /// Output of `smartctl -j -x`: of one file, the writes and the power-on hours; of two files, the writes between
+    /// their dates (repeatable)
+    #[arg(long, help_heading = "Load", value_name = "FILE")]
+    pub(crate) smart: Vec<PathBuf>,
+    /// Writes of the host per day, such as "40GB" [default: the rate of the load, at all times]
+    #[arg(long, help_heading = "Load", value_name = "SIZE", conflicts_with = "smart")]
+    pub(crate) per_day: Option<Bytes>,
+    /// Part of the drive that the workload covers [default: all for a workload of the library; otherwise as stated]
+    #[arg(long, help_heading = "Load", value_name = "SIZE")]
+    pub(crate) size: Option<Bytes>,
+    /// Rated writes of the host, such as "600TB" [default: the rating in the library]
+    #[arg(long, help_heading = "Rating", value_name = "SIZE")]
+    pub(crate) tbw: Option<Bytes>,
+    /// Seed of all random numbers
+    #[arg(long, help_heading = "Load", default_value_t = 1)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) trace: TraceArgs,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -6,7 +6,7 @@ mod entry;
 mod show;
 mod value;
 
-pub(crate) use described::{DescribedModel, describe, print};
+pub(crate) use described::{DescribedModel, EnduranceJson, FLASH, describe, print};
 pub(crate) use entry::PlatformEntry;
 
 use lanemark_lab::open_library;

@@ -1,4 +1,6 @@
-//! `lanemark plan`: calculates battery lives, bandwidths and fleets, and shows each step.
+//! `lanemark plan`: calculates battery lives, bandwidths, fleets and the lives of drives, and shows each step.
+
+mod life;
 
 use lanemark_lab::interfaces::interfaces;
 use lanemark_lab::results;
@@ -18,16 +20,31 @@ struct PlanJson<'a> {
     plan: &'a Plan,
     #[serde(skip_serializing_if = "<[Carrier]>::is_empty")]
     interfaces: &'a [Carrier],
+    #[serde(flatten)]
+    life: Option<life::LifeFigures>,
 }
 
 pub(crate) fn run(args: &PlanArgs) -> Result<CommandOutcome, Failure> {
-    let (plan, interfaces) = match &args.command {
-        PlanCommand::Battery(args) => (battery(args)?, Vec::new()),
-        PlanCommand::Bandwidth(args) => bandwidth(args)?,
-        PlanCommand::Fleet(args) => (fleet(args)?, Vec::new()),
+    let mut interfaces = Vec::new();
+    let mut life = None;
+    let plan = match &args.command {
+        PlanCommand::Battery(args) => battery(args)?,
+        PlanCommand::Bandwidth(args) => {
+            let (plan, carriers) = bandwidth(args)?;
+            interfaces = carriers;
+            plan
+        }
+        PlanCommand::Fleet(args) => fleet(args)?,
+        PlanCommand::Life(args) => {
+            let Some((plan, figures)) = life::life(args)? else {
+                return Ok(CommandOutcome::Interrupted);
+            };
+            life = Some(figures);
+            plan
+        }
     };
     if args.json {
-        output::print_json(&PlanJson { plan: &plan, interfaces: &interfaces })?;
+        output::print_json(&PlanJson { plan: &plan, interfaces: &interfaces, life })?;
     } else {
         output::print(&lanemark_report::plan_text(&plan, &interfaces, &output::style()))?;
     }

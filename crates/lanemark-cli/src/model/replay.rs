@@ -199,7 +199,7 @@ impl From<TraceError> for Failure {
 
 /// Converts the error that ended a replay to a failure with a hint. `devices` are the trace's devices, indexed by
 /// number.
-fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> Failure {
+pub(crate) fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> Failure {
     match error {
         ReplayError::Trace(error) => error.into(),
         ReplayError::Request { line, fault } => {

@@ -40,6 +40,7 @@ enum SampleKind {
     Result,
     ForeignResult,
     Trace,
+    SmartReport,
     Job,
 }
 
@@ -51,6 +52,7 @@ impl SampleKind {
             Self::Result => ("results", "lanemark report FILE"),
             Self::ForeignResult => ("results from other programs", "lanemark report FILE"),
             Self::Trace => ("traces", "lanemark sim SYSTEM FILE"),
+            Self::SmartReport => ("SMART reports", "lanemark plan life --smart FILE"),
             Self::Job => ("job files", "lanemark sim SYSTEM FILE"),
         }
     }
@@ -118,6 +120,12 @@ const FILES: &[(SampleKind, &str, &str, &[u8])] = &[
     ),
     sample!(Trace, "crates/lanemark-trace/tests/samples/disksim.trace", "DiskSim format"),
     sample!(Trace, "crates/lanemark-trace/tests/samples/mqsim.trace", "MQSim format"),
+    sample!(
+        SmartReport,
+        "samples/smart-january.json",
+        "`smartctl -j -x` of a Samsung 980 PRO 1TB after 20 TB of writes"
+    ),
+    sample!(SmartReport, "samples/smart-june.json", "the same drive 180 days and 7.4 TB later"),
     sample!(Job, "samples/database.fio", "fio: random reads in parallel with log writes"),
     sample!(
         Job,

@@ -7,6 +7,8 @@ use serde_json::Value;
 pub(super) const DRIVES_MAX: usize = 10_000;
 /// Maximum length of a name or model name.
 pub(super) const TEXT_MAX: usize = 200;
+/// Size of a data unit: 1,000 sectors of 512 bytes (NVMe Base Specification, SMART log).
+pub(super) const NVME_UNIT: f64 = 512_000.0;
 
 /// A drive as a tool describes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -37,6 +39,9 @@ pub struct DescribedDrive {
     /// Health that the drive reports.
     #[serde(flatten)]
     pub health: ReportedHealth,
+    /// Use that the drive reports.
+    #[serde(flatten)]
+    pub usage: ReportedUsage,
     /// Observations that need attention, as text.
     pub findings: Vec<String>,
 }
@@ -60,6 +65,20 @@ pub struct ReportedHealth {
     pub spare: Option<f64>,
     /// Share of the spare blocks from which the drive warns, in per cent.
     pub spare_threshold: Option<f64>,
+}
+
+/// Use that a drive reports in its SMART data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ReportedUsage {
+    /// Data that the host has written since the drive was made.
+    pub written_bytes: Option<f64>,
+    /// Time for which the drive was powered on.
+    pub power_on_hours: Option<f64>,
+    /// Time at which the tool ran, in seconds since 1970.
+    pub reported_at: Option<f64>,
+    /// Serial number, by which two reports of one drive are recognised.
+    #[serde(skip)]
+    pub serial: Option<String>,
 }
 
 impl DescribedDrive {

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::described::{DescribedDrive, ReportedHealth, count, device_name, text};
+use super::described::{
+    DescribedDrive, NVME_UNIT, ReportedHealth, ReportedUsage, count, device_name, text,
+};
 
 pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
     let value_at = |path: &[&str]| path.iter().try_fold(root, |value, key| value.get(key));
@@ -45,10 +47,63 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
         pci: Vec::new(),
         temperature,
         endurance_used: nvme("percentage_used")
-            .or_else(|| figure(&["endurance_used", "current_percent"])),
+            .or_else(|| figure(&["endurance_used", "current_percent"]))
+            .or_else(|| statistic(root, "Percentage Used Endurance Indicator")),
         health,
+        usage: ReportedUsage {
+            written_bytes: nvme("data_units_written")
+                .map(|units| units * NVME_UNIT)
+                .or_else(|| Some(statistic(root, "Logical Sectors Written")? * SECTOR))
+                .or_else(|| attribute_written(root))
+                .or_else(|| scsi_written(root)),
+            power_on_hours: figure(&["power_on_time", "hours"]),
+            reported_at: figure(&["local_time", "time_t"]),
+            serial: text(value_at(&["serial_number"])),
+        },
         findings: Vec::new(),
     }]
+}
+
+/// Unit of ATA's counts of sectors. Drives with larger logical sectors are hard disks.
+const SECTOR: f64 = 512.0;
+
+/// Returns a value of the ATA device statistics.
+fn statistic(root: &Value, name: &str) -> Option<f64> {
+    let pages = root.get("ata_device_statistics")?.get("pages")?.as_array()?;
+    let rows = pages.iter().filter_map(|page| page.get("table")?.as_array()).flatten();
+    let mut found = rows.filter(|row| row.get("name").and_then(Value::as_str) == Some(name));
+    found.next()?.get("value")?.as_f64().filter(|value| *value >= 0.0)
+}
+
+/// Returns the data that the host has written according to the ATA attributes. Their numbers and units depend on the
+/// maker; smartctl's database states the unit in the name, such as `Host_Writes_32MiB`.
+fn attribute_written(root: &Value) -> Option<f64> {
+    const UNITS: [(&str, f64); 5] = [
+        ("LBA", SECTOR),
+        ("Sectors", SECTOR),
+        ("32MiB", 33_554_432.0),
+        ("GiB", 1_073_741_824.0),
+        ("GB", 1e9),
+    ];
+    let rows = root.get("ata_smart_attributes")?.get("table")?.as_array()?;
+    rows.iter().find_map(|row| {
+        let name = row.get("name")?.as_str()?;
+        let is_of_host = ["Host", "Total", "Lifetime"].iter().any(|word| name.starts_with(word));
+        if !is_of_host || !name.contains("Writ") || name.contains("NAND") {
+            return None;
+        }
+        let (_, unit) = UNITS.iter().find(|(unit, _)| name.contains(unit))?;
+        let raw = row.get("raw")?.get("value")?.as_f64().filter(|raw| *raw >= 0.0)?;
+        Some(raw * unit)
+    })
+}
+
+/// Returns the data that the host has written according to the SCSI log of write errors, which prints units of 10^9
+/// bytes.
+fn scsi_written(root: &Value) -> Option<f64> {
+    let log = root.get("scsi_error_counter_log")?.get("write")?;
+    let printed = log.get("gigabytes_processed")?.as_str()?.parse::<f64>().ok()?;
+    (printed >= 0.0 && printed.is_finite()).then_some(printed * 1e9)
 }
 
 #[cfg(test)]
@@ -63,7 +118,7 @@ mod tests {
             "nvme_composite_temperature_threshold": {"warning": 77},
             "nvme_smart_health_information_log": {
                 "temperature": 78, "percentage_used": 104, "warning_temp_time": 431, "media_errors": 0,
-                "available_spare": 9, "available_spare_threshold": 10},
+                "available_spare": 9, "available_spare_threshold": 10, "critical_warning": 0},
         });
         let described = super::super::read(&drive.to_string(), "f").unwrap().remove(0);
         assert_eq!((described.temperature, described.endurance_used), (Some(78.0), Some(104.0)));
@@ -77,6 +132,51 @@ mod tests {
         let described = super::super::read(&sata.to_string(), "f").unwrap().remove(0);
         assert_eq!((described.rotational, described.findings.len()), (Some(true), 1));
         assert!(described.findings[0].contains("3.0 Gb/s"));
+    }
+
+    #[test]
+    fn each_protocol_reports_the_data_written_in_its_own_unit() {
+        let read = |part: Value| {
+            let mut drive = serde_json::json!({"json_format_version": [1, 0], "model_name": "A",
+                "power_on_time": {"hours": 100}, "local_time": {"time_t": 1_700_000_000}});
+            drive.as_object_mut().unwrap().extend(part.as_object().unwrap().clone());
+            super::super::read(&drive.to_string(), "f").unwrap().remove(0).usage
+        };
+        let attribute = |id: u32, name: &str, value: Value| {
+            serde_json::json!({"ata_smart_attributes": {"table": [
+                {"id": 9, "name": "Power_On_Hours", "raw": {"value": 7}},
+                {"id": 249, "name": "Total_NAND_Writes_GiB", "raw": {"value": 9}},
+                {"id": id, "name": name, "raw": {"value": value}}]}})
+        };
+        let statistic = serde_json::json!({"ata_device_statistics": {"pages": [{"table": []}, {"table": [
+            {"name": "Number of Write Commands", "value": 5},
+            {"name": "Logical Sectors Written", "value": 1000}]}]}});
+        for (part, written) in [
+            (
+                serde_json::json!({"nvme_smart_health_information_log": {"data_units_written": 3}}),
+                Some(1_536e3),
+            ),
+            (statistic, Some(512e3)),
+            (attribute(241, "Total_LBAs_Written", 2000.into()), Some(1_024e3)),
+            (attribute(241, "Host_Writes_32MiB", 2.into()), Some(67_108_864.0)),
+            (attribute(241, "Lifetime_Writes_GiB", 2.into()), Some(2_147_483_648.0)),
+            (attribute(241, "Total_LBAs_Written", (-1).into()), None),
+            (attribute(241, "Total_LBAs_Written", "many".into()), None),
+            (attribute(241, "Unknown_Attribute", 2.into()), None),
+            (serde_json::json!({"ata_smart_attributes": {"table": 7}}), None),
+            (
+                serde_json::json!({"scsi_error_counter_log": {"write": {"gigabytes_processed": "12.5"}}}),
+                Some(12.5e9),
+            ),
+            (
+                serde_json::json!({"scsi_error_counter_log": {"write": {"gigabytes_processed": "inf"}}}),
+                None,
+            ),
+        ] {
+            let usage = read(part.clone());
+            assert_eq!(usage.written_bytes, written, "{part}");
+            assert_eq!((usage.power_on_hours, usage.reported_at), (Some(100.0), Some(1.7e9)));
+        }
     }
 
     #[test]

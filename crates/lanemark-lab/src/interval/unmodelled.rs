@@ -91,6 +91,13 @@ impl UnmodelledFactors {
     }
 }
 
+/// Returns the factors for unmodelled effects on the write amplification of a steady load. The rate of steady writes is
+/// inversely proportional to their amplification, so the factors of writes bound the effects.
+pub fn amplification_factors(system: &System) -> [f64; 2] {
+    let UnmodelledFactors { low, high } = if system.is_rated { WRITES } else { OWN }.of_latency();
+    [low, high]
+}
+
 /// Returns the share of the time for which the busiest part of a drive is busy.
 fn of_drive(hops: &[HopUse]) -> f64 {
     let is_part = |id: &HopId| {

@@ -6,6 +6,7 @@ use lanemark_lab::Lab;
 use lanemark_lab::ratings::{REACHED, RatingComparison};
 use lanemark_report::{DriveRating, DriveValue, OriginCounts};
 use lanemark_schema::result::SCHEMA_VERSION;
+use lanemark_study::endurance::{self, EnduranceRating};
 use lanemark_study::{Library, Origin, rated};
 use serde::Serialize;
 
@@ -14,6 +15,9 @@ use crate::output;
 use crate::output::failure::Failure;
 use crate::output::formats::with;
 
+/// The value that the file of each drive with flash states.
+pub(crate) const FLASH: &str = "drive.flash.technology";
+
 /// A drive's model, for output as JSON and as text.
 #[derive(Serialize)]
 pub(crate) struct DescribedModel {
@@ -21,11 +25,41 @@ pub(crate) struct DescribedModel {
     answer: String,
     name: String,
     ratings: Vec<RatingComparison>,
+    /// The rated endurance of a library drive, if its maker prints one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    endurance: Option<EnduranceJson>,
+    #[serde(skip)]
+    endurance_text: Option<String>,
     pub(crate) values: Vec<ValueJson>,
     #[serde(skip)]
     pub(crate) rows: Vec<DriveValue>,
     #[serde(skip)]
     origins: OriginCounts,
+}
+
+/// The rated endurance of a drive, for output as JSON.
+#[derive(Serialize)]
+pub(crate) struct EnduranceJson {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terabytes_written: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drive_writes_per_day: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warranty_years: Option<f64>,
+    source: String,
+    grade: String,
+}
+
+impl EnduranceJson {
+    pub(crate) fn from_rating(rating: &EnduranceRating) -> Self {
+        Self {
+            terabytes_written: rating.tbw,
+            drive_writes_per_day: rating.dwpd,
+            warranty_years: rating.warranty_years,
+            source: rating.source.clone(),
+            grade: rating.grade.clone(),
+        }
+    }
 }
 
 pub(crate) fn describe(library: &Library, drive: &str) -> Result<DescribedModel, Failure> {
@@ -50,7 +84,12 @@ pub(crate) fn describe(library: &Library, drive: &str) -> Result<DescribedModel,
     origins.unverified = unverified.into_iter().map(str::to_owned).collect();
     origins.ratings = count;
     let name = explained.name;
+    let endurance = endurance::of_drive(drive);
+    let has_flash = explained.values.iter().any(|value| value.parameter == FLASH);
+    let unknown = has_flash.then(|| "unknown".to_owned());
     Ok(DescribedModel {
+        endurance: endurance.as_ref().map(EnduranceJson::from_rating),
+        endurance_text: endurance.map(|rating| rating.to_string()).or(unknown),
         schema_version: SCHEMA_VERSION,
         answer: lanemark_report::drive_answer(&name, &rating_rows(&ratings), &origins),
         ratings,
@@ -79,6 +118,9 @@ pub(crate) fn print(described: &DescribedModel, explain: bool, json: bool) -> Re
     let style = output::style();
     let mut text =
         lanemark_report::ratings_text(name, &rating_rows(ratings), origins, REACHED, &style);
+    if let Some(rating) = &described.endurance_text {
+        text += &lanemark_report::paragraph(&format!("Rated endurance: {rating}."), &style);
+    }
     if explain {
         text = with(text, &lanemark_report::drive_text(name, values, &style));
     }

@@ -113,6 +113,7 @@ fn results_without_a_shown_difference_save_no_servers() {
             answer: "9 saved".to_owned(),
             left_out: Vec::new(),
             of_example: Vec::new(),
+            sources: Vec::new(),
         };
         judge(&mut plan, ratio);
         plan

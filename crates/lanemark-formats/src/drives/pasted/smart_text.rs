@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::described::{DescribedDrive, ReportedHealth, count, device_name, text};
+use super::super::described::{
+    DescribedDrive, NVME_UNIT, ReportedHealth, ReportedUsage, count, device_name, text,
+};
 use super::keyed::KeyedLines;
 
 /// Kelvin at 0 °C. `nvme smart-log -o json` prints kelvins.
@@ -61,12 +63,17 @@ pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
             .or_else(|| attribute("Airflow_Temperature_Cel")),
         endurance_used: lines.number(&["percentage used", "percentage used endurance indicator"]),
         health,
+        usage: usage(&lines),
         ..DescribedDrive::default()
     }]
 }
 
 /// Returns whether the text is the output of `nvme smart-log` or `nvme id-ctrl`.
 pub(super) fn is_health_log(text: &str) -> bool {
+    // smartctl's JSON contains the same keys.
+    if text.trim_start().starts_with('{') {
+        return false;
+    }
     let head: Vec<&str> = text.lines().take(20).map(str::trim_start).collect();
     head.iter().any(|line| {
         line.starts_with("Smart Log for NVME device")
@@ -101,8 +108,18 @@ pub(super) fn read_health_log(text: &str) -> Vec<DescribedDrive> {
                 .map(|kelvin| kelvin - KELVIN),
             ..health(&lines)
         },
+        usage: usage(&lines),
         ..DescribedDrive::default()
     }]
+}
+
+/// Reads the counters of an NVMe drive, which `smartctl` and `nvme` have in common.
+fn usage(lines: &KeyedLines) -> ReportedUsage {
+    ReportedUsage {
+        written_bytes: lines.number(&["data units written"]).map(|units| units * NVME_UNIT),
+        power_on_hours: lines.number(&["power on hours"]),
+        ..ReportedUsage::default()
+    }
 }
 
 /// Reads the lines that `smartctl` and `nvme` have in common.
@@ -166,6 +183,11 @@ pub(super) fn json(root: &Value) -> Option<Vec<DescribedDrive>> {
             spare: number("avail_spare"),
             spare_threshold: number("spare_thresh"),
         },
+        usage: ReportedUsage {
+            written_bytes: number("data_units_written").map(|units| units * NVME_UNIT),
+            power_on_hours: number("power_on_hours"),
+            ..ReportedUsage::default()
+        },
         ..DescribedDrive::default()
     }])
 }
@@ -178,15 +200,22 @@ mod tests {
     fn the_text_and_the_json_of_a_health_log_say_the_same() {
         let text = "Smart Log for NVME device:nvme1n1 namespace-id:ffffffff\ncritical_warning : 0x02\n\
                     temperature : 81 C (354 Kelvin)\navailable_spare : 100%\npercentage_used : 3%\n\
-                    Warning Temperature Time : 211\nThermal Management T1 Trans Count : 1,021\n";
+                    Warning Temperature Time : 211\nThermal Management T1 Trans Count : 1,021\n\
+                    Data Units Written : 1,000 (512.00 MB)\npower_on_hours : 12\n";
         let json = r#"{"critical_warning":2,"temperature":354,"avail_spare":100,"percent_used":3,
-            "warning_temp_time":211,"thm_temp1_trans_count":1021}"#;
+            "warning_temp_time":211,"thm_temp1_trans_count":1021,
+            "data_units_written":1000,"power_on_hours":12}"#;
         let of_text = read_any(text, "f").unwrap().remove(0);
         let of_json = read_any(json, "f").unwrap().remove(0);
         assert_eq!(of_text.findings, of_json.findings);
         assert_eq!(of_text.findings.len(), 2);
         assert_eq!((of_text.temperature, of_json.temperature), (Some(81.0), Some(81.0)));
         assert_eq!(of_text.name.as_deref(), Some("nvme1n1"));
+        assert_eq!(of_text.usage, of_json.usage);
+        assert_eq!(
+            (of_text.usage.written_bytes, of_text.usage.power_on_hours),
+            (Some(512e6), Some(12.0))
+        );
     }
 
     #[test]
