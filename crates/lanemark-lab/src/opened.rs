@@ -121,6 +121,7 @@ fn iostat_load(
 ) -> Result<OpenedWorkload, LabError> {
     let load = iostat::read(text, file, device)?;
     let mut opened = job_file(&load.text, file, target_size)?;
+    opened.workload.name = format!("load of a device in {file}");
     opened.notes = load.notes;
     Ok(opened)
 }

@@ -1,13 +1,18 @@
 //! The first sentence of a run's text: the answer and its figure, with the names of the drive and the test.
 
 use lanemark_schema::result::{LimitingPart, RunResult, Sample, Target, TestResult};
-use lanemark_schema::workload::Operation;
+use lanemark_schema::workload::{Load, Operation};
 
 use crate::Style;
 use crate::number::{fixed, grouped, is_wide, known_value, latency_text, rate_text, significant};
 use crate::rate_phases::phases_text;
 use crate::terminal::TerminalText;
 use crate::{credits, durable, target, wrong};
+
+/// Share of the requests of a fixed load that a target must complete to serve the load.
+const SERVED: f64 = 0.97;
+/// Maximum number of fixed loads in a sentence.
+const LOADS_MAX: usize = 4;
 
 /// Writes a sentence in lines of the width that the style sets.
 pub fn sentence_text(sentence: &str, style: &Style) -> String {
@@ -71,6 +76,9 @@ fn of_one(subject: &str, test: &TestResult) -> String {
 /// Returns a sentence such as `Samsung SSD 850 PRO 1TB in sata reads up to 566 MB/s (SEQ1M Q8T1 read) and writes up to
 /// …`.
 fn of_several(subject: &str, tests: &[TestResult]) -> String {
+    if let Some(served) = fixed_loads(subject, tests) {
+        return served;
+    }
     let most_extreme = |verb_of: &str| {
         let candidates =
             tests.iter().filter(|test| verb(test) == verb_of && !test.has_transactions());
@@ -96,6 +104,20 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
             _ => format!("{subject} {first}, {}, and {last}.", parts[1]),
         },
     }
+}
+
+/// Returns the mean latencies of a few fixed loads, such as `X serves the load: a request takes 83.1 µs in reads and 916
+/// µs in writes.`, if the target serves all of them. The rates of such tests are only the load.
+fn fixed_loads(subject: &str, tests: &[TestResult]) -> Option<String> {
+    let latency_in = |test: &TestResult| {
+        let Load::Open { rate_per_second, .. } = test.test.requests()?.load else { return None };
+        let ns = known_value(&test.latency_mean_ns)?;
+        let is_served = known_value(&test.iops)? >= SERVED * rate_per_second;
+        is_served.then(|| format!("{} in {}", latency_text(ns), test.test.name))
+    };
+    let parts: Vec<String> = tests.iter().map(latency_in).collect::<Option<_>>()?;
+    let (last, others) = parts.split_last().filter(|_| parts.len() <= LOADS_MAX)?;
+    Some(format!("{subject} serves the load: a request takes {} and {last}.", others.join(", ")))
 }
 
 /// Returns the verb for the operation of a test.
@@ -193,7 +215,7 @@ mod tests {
         DirectionResult, Explanation, PredictionInterval, QueueDepthProbe, TransactionFigures,
     };
     use lanemark_schema::units::{Bytes, Duration, Ratio};
-    use lanemark_schema::workload::{Pattern, SyntheticRequests, Test, Workload};
+    use lanemark_schema::workload::{ArrivalProcess, Pattern, SyntheticRequests, Test, Workload};
 
     use super::*;
     use crate::run_tests::{reads, requests, run, test};
@@ -221,6 +243,20 @@ mod tests {
         let text = super::run(&run);
         let subject = target::subject(&run);
         text.strip_prefix(&format!("{subject} ")).map_or(text.clone(), str::to_owned)
+    }
+
+    #[test]
+    fn fixed_loads_are_reported_by_their_latencies_if_they_are_served() {
+        let paced = |name: &str, rate_per_second: f64| {
+            let process = ArrivalProcess::Even;
+            other(name, reads(10, 4, &[80; 100]), |requests| {
+                requests.load = Load::Open { rate_per_second, process };
+            })
+        };
+        let wanted = "serves the load: a request takes 80.0 µs in a and 80.0 µs in b.";
+        assert_eq!(lead(vec![paced("a", 10_000.0), paced("b", 10_200.0)]), wanted);
+        let late = lead(vec![paced("a", 10_000.0), paced("b", 11_000.0)]);
+        assert!(late.starts_with("reads up to 41.0 MB/s"), "{late}");
     }
 
     #[test]

@@ -197,7 +197,7 @@ function ratio(view) {
   if (!view.ratio) return [];
   const { is_shown, text, interval } = view.ratio;
   const size = is_shown ? [make("b", {}, `${text} ×`), make("span", {}, "the first")] : [make("span", {}, text)];
-  return interval ? size.map((part) => { part.title = `80% interval ${interval}`; return part; }) : size;
+  return interval ? [...size, make("span", { class: "soft interval", title: "80% interval of the ratio" }, interval)] : size;
 }
 
 /** Returns the last stage that a system has reached; a system whose figures are final has reached all. */
