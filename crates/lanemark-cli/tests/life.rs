@@ -74,7 +74,7 @@ fn only_writes_in_order_have_an_amplification_of_one() {
     let here = folder.path();
     let amplified = |pattern: &str, block: &str| {
         let workload = format!(
-            "[workload]\nname = \"w\"\n\n[[test]]\nname = \"t\"\nblock = \"{block}\"\npattern = {pattern}\n\
+            "[workload]\nname = \"w\"\nrepeats = 1\naverage = \"mean\"\n\n[[test]]\nname = \"t\"\nblock = \"{block}\"\npattern = {pattern}\n\
              read = \"0%\"\nqueue_depth = 8\nspan = \"960 GB\"\nduration = \"10 s\"\n"
         );
         fs::write(here.join("w.toml"), workload).unwrap();
@@ -90,11 +90,21 @@ fn only_writes_in_order_have_an_amplification_of_one() {
 #[test]
 fn the_rated_load_lives_as_long_as_the_rating() {
     let folder = tempfile::tempdir().unwrap();
-    let given = plan(folder.path(), &[ENTERPRISE, "jesd219-enterprise", "--per-day", "10TB"]);
-    // 30 DWPD of 375 GB over 5 years.
-    let rated = 30.0 * 375.0 * 365.0 * 5.0 / 1e4 / 365.25;
+    let here = folder.path();
+    let given = plan(here, &[ENTERPRISE, "jesd219-enterprise", "--per-day", "2TB"]);
+    // 1.3 drive writes per day of 1,920 GB over 3 years.
+    let rated = 1.3 * 1920.0 * 365.0 * 3.0 / 2e3 / 365.25;
     let [low, value, high] = life(&given);
     assert!((value / rated - 1.0).abs() < 1e-9 && low == value && value == high, "{given}");
+    // Writes in order cause less wear than the rated load, which is simulated on the same drive.
+    let ordered = plan(here, &[ENTERPRISE, "quick:seq1m-q8t1-write", "--per-day", "2TB"]);
+    let amplified = amplification(&given, 2e3);
+    assert!((life(&ordered)[1] / value / amplified - 1.0).abs() < 0.01, "{ordered}");
+    // 3D XPoint is overwritten in place.
+    let xpoint = "intel-optane-905p-960gb@workstation-x570:m2";
+    let in_place = plan(here, &[xpoint, "jesd219-enterprise", "--per-day", "1TB"]);
+    let whole = 17_520.0 / 365.25;
+    assert!((life(&in_place)[1] / whole - 1.0).abs() < 0.01, "{in_place}");
 }
 
 #[test]
@@ -104,7 +114,7 @@ fn a_trace_writes_its_bytes_in_its_span() {
     // 11 writes of 64 KiB in 10 s.
     let lines: String =
         (0..11).map(|second| format!("{second}.0,W,{},65536\n", second * 65_536)).collect();
-    fs::write(here.join("t.csv"), format!("time_s,operation,offset,bytes\n{lines}")).unwrap();
+    fs::write(here.join("t.csv"), format!("time_s,op,offset,size\n{lines}")).unwrap();
     let given = plan(here, &[CLIENT, "t.csv"]);
     let daily = 11.0 * 65_536.0 / 1e9 * 8_640.0;
     assert!(answer(&given).contains(" at 6.2 GB a day"), "{}", answer(&given));
@@ -115,7 +125,7 @@ fn a_trace_writes_its_bytes_in_its_span() {
     assert!(low < value / amplified.sqrt() && value * amplified <= high, "{given}");
     assert!(given["sources"].to_string().contains("less than the drive holds"), "{given}");
     let reads = "0.0,R,0,4096\n1.0,R,0,4096\n";
-    fs::write(here.join("r.csv"), format!("time_s,operation,offset,bytes\n{reads}")).unwrap();
+    fs::write(here.join("r.csv"), format!("time_s,op,offset,size\n{reads}")).unwrap();
     let error = lanemark!(here, &["plan", "life", CLIENT, "r.csv"]).fails_with(2);
     assert!(error.contains("does not show a rate of writes"), "{error}");
 }

@@ -95,6 +95,9 @@ fn every_listed_sample_is_copied_and_can_be_read() {
                 let format = if is_ambiguous { &format[..] } else { &[] };
                 lanemark!(&all, &[&["sim", SATA, name][..], &more, format].concat()).stdout();
             }
+            "smart-report" => {
+                lanemark!(&all, &["plan", "life", "--smart", name]).stdout();
+            }
             "job" => {
                 let more = ["--duration", "20ms", "--no-interval", "--no-save"];
                 lanemark!(&all, &[&["sim", SATA, name, "--size", "1GiB"][..], &more].concat())

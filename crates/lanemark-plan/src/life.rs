@@ -218,11 +218,15 @@ impl Life {
             return "its warranty has ended".to_owned();
         }
         let end_text = Estimate::exact(end).as_time();
-        let order = if end < years { "first" } else { "later" };
+        let order = match end / years {
+            ratio if ratio < 0.995 => "first",
+            ratio if ratio > 1.005 => "later",
+            _ => "at the same time",
+        };
         if end < by_writes {
             format!("its warranty ends {order}, in {end_text}")
         } else {
-            let host = number_text(self.rated_terabytes);
+            let host = digits(self.rated_terabytes);
             format!("its warranty ends {order}, in {end_text}, with {host} TB written")
         }
     }
