@@ -7,7 +7,8 @@ program=$1
 shift
 while read -r command; do
     # shellcheck disable=SC2086 # a command is several words
-    expected=$(env -i "$program" $command 2>&1 </dev/null)
+    expected=$(env -i "$program" $command 2>&1 </dev/null) ||
+        { echo "$program $command fails: $expected" >&2; exit 1; }
     for root in "$@"; do
         run=/bin/lanemark
         if [ "$(od -An -tx1 -j18 -N1 "$root/bin/lanemark")" = " b7" ]; then
@@ -29,6 +30,6 @@ done <<'END'
 sim samsung-980-pro-1tb@workstation-x570:m2 crystaldiskmark-8 --no-save
 sim samsung-850-pro-1tb@workstation-z170:sata quick --no-save --detail
 sim samsung-860-qvo-1tb@workstation-z170:sata quick --no-save --no-interval
-compare samsung-950-pro-512gb@workstation-z170:m2 :pcie-slot --workload quick --no-save
+compare samsung-950-pro-512gb@workstation-z170:m2 :pcie-slot --workload quick
 library
 END
