@@ -18,7 +18,7 @@ name=lanemark-$version
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
 
-for tool in objdump strip dpkg-deb dpkg-shlibdeps gzip sha256sum; do
+for tool in objdump dpkg-deb dpkg-shlibdeps gzip sha256sum; do
     command -v $tool >/dev/null || { echo "missing: $tool (apt-get install binutils dpkg-dev)" >&2; exit 1; }
 done
 [ "$(uname -m)" = x86_64 ] || { echo "packages are built on x86_64" >&2; exit 1; }
@@ -33,8 +33,13 @@ trap 'rm -rf "$new" "$work"' EXIT
 tree=$work/$name
 install -d "$tree"/bin "$tree"/share/man/man1 "$tree"/share/bash-completion/completions \
     "$tree"/share/zsh/site-functions "$tree"/share/fish/vendor_completions.d
-strip -o "$tree/bin/lanemark" target/release/lanemark
-chmod 755 "$tree/bin/lanemark"
+# Rust's own tool knows the formats of all targets; it needs the compiler's library.
+sysroot=$(rustc --print sysroot)
+stripped() { # copies a program without its symbols
+    LD_LIBRARY_PATH=$sysroot/lib "$sysroot/lib/rustlib/$target/bin/rust-objcopy" --strip-all "$1" "$2"
+    chmod 755 "$2"
+}
+stripped target/release/lanemark "$tree/bin/lanemark"
 program=$tree/bin/lanemark
 "$program" completions bash >"$tree/share/bash-completion/completions/lanemark"
 "$program" completions zsh >"$tree/share/zsh/site-functions/_lanemark"
@@ -55,7 +60,7 @@ packed() { # prints the compressed archive of a folder in $work
 packed "$name" >"$new/$name-x86_64-linux-gnu.tar.gz"
 cp "$program" "$work/dynamic"
 for architecture in $architectures; do
-    cp "target/$architecture-unknown-linux-musl/release/lanemark" "$program"
+    stripped "target/$architecture-unknown-linux-musl/release/lanemark" "$program"
     packed "$name" >"$new/$name-$architecture-linux-musl.tar.gz"
 done
 
@@ -129,7 +134,7 @@ END
     dpkg-deb --root-owner-group -Zxz --build "$deb" "$new/lanemark_$version-1_$1.deb" >/dev/null
 }
 package amd64 "$depends"
-cp target/aarch64-unknown-linux-musl/release/lanemark "$deb/usr/bin"
+cp "$program" "$deb/usr/bin/lanemark" # the last static program
 package arm64 ""
 
 cp target/wheels/lanemark-"$version"-*.whl "$new"

@@ -7,9 +7,10 @@ program=$1
 shift
 while read -r command; do
     # shellcheck disable=SC2086 # a command is several words
-    expected=$(env -i "$program" $command 2>&1)
+    expected=$(env -i "$program" $command 2>&1 </dev/null) ||
+        { echo "$program $command fails: $expected" >&2; exit 1; }
     for root in "$@"; do
-        run="env -i /bin/lanemark"
+        run=/bin/lanemark
         if [ "$(od -An -tx1 -j18 -N1 "$root/bin/lanemark")" = " b7" ]; then
             emulator=$(command -v qemu-aarch64-static) ||
                 { echo "missing: qemu-aarch64-static (apt-get install qemu-user-static)" >&2; exit 1; }
@@ -18,7 +19,7 @@ while read -r command; do
         fi
         mkdir -p "$root/tmp"
         # shellcheck disable=SC2086
-        printed=$(env -i "$(command -v chroot)" "$root" ${run#env -i } $command 2>&1)
+        printed=$(env -i "$(command -v chroot)" "$root" $run $command 2>&1 </dev/null)
         [ "$printed" = "$expected" ] ||
             { echo "$root: \`lanemark $command\` prints other lines than $program:" >&2
               diff <(echo "$expected") <(echo "$printed") >&2 || true; exit 1; }
@@ -28,7 +29,7 @@ done <<'END'
 --version
 sim samsung-980-pro-1tb@workstation-x570:m2 crystaldiskmark-8 --no-save
 sim samsung-850-pro-1tb@workstation-z170:sata quick --no-save --detail
-sim samsung-950-pro-512gb@workstation-z170:m2 quick:rnd4k-q32t1-read --duration 100ms --no-interval --no-save --json
-sweep samsung-950-pro-512gb@workstation-z170:m2 --workload quick:rnd4k-q32t1-read --target 90%
+sim samsung-860-qvo-1tb@workstation-z170:sata quick --no-save --no-interval
+compare samsung-950-pro-512gb@workstation-z170:m2 :pcie-slot --workload quick
 library
 END

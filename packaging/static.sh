@@ -29,6 +29,5 @@ END
     upper=$(tr a-z- A-Z_ <<<"$target")
     env "CC_${target//-/_}=$zig/cc-$architecture" "AR_${target//-/_}=$zig/ar" \
         "CARGO_TARGET_${upper}_LINKER=rust-lld" "CARGO_TARGET_${upper}_RUSTFLAGS=-C link-self-contained=yes" \
-        CARGO_PROFILE_RELEASE_STRIP=symbols \
         cargo build --release --locked -p lanemark-cli --features mysql --target "$target"
 done
