@@ -107,7 +107,7 @@ fn the_state_of_random_writes_is_steady_from_the_first_write() {
         };
         let change = rate(half) / rate(0) - 1.0;
         // With little spare flash, the small drive collects in bursts of many superblocks.
-        let allowed = if amplification(&spec, &used) > 12.0 { 0.3 } else { 0.08 };
+        let allowed = if amplification(&spec, &used) > 8.0 { 0.3 } else { 0.08 };
         if change.abs() > allowed || used.erased_used > Bytes::ZERO {
             wrong.push(format!("{name}: {change:+.3}, uses up {}", used.erased_used));
         }
