@@ -77,6 +77,9 @@ pub struct Workload {
     /// Order in which tests and repeats are measured.
     #[serde(default)]
     pub order: TestOrder,
+    /// State of the drive that the tests require; a modelled drive is in this state, unless its own state is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precondition: Option<Precondition>,
     /// Faults in each repeat of each test, which only a simulation can inject.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
@@ -93,6 +96,7 @@ impl Workload {
             repeats: 1,
             average: AverageMethod::Mean,
             order: TestOrder::Listed,
+            precondition: None,
             faults: Vec::new(),
             tests: vec![test],
         }
@@ -118,6 +122,30 @@ impl Workload {
         let starts_beside =
             |index: usize| self.tests.get(index).is_some_and(|test| test.start.beside);
         (test == 0 || !starts_beside(test)) && !starts_beside(test + 1)
+    }
+}
+
+/// The state of a drive that was written before the tests of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precondition {
+    /// The whole drive was written sequentially.
+    Sequential,
+    /// The test itself, or random writes, ran until the state of the drive was steady.
+    Random,
+}
+
+impl Precondition {
+    /// All states, each with its name in workload files.
+    pub const NAMES: [(&str, Self); 2] =
+        [("sequential", Self::Sequential), ("random", Self::Random)];
+
+    /// Returns the name in workload files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Random => "random",
+        }
     }
 }
 
