@@ -56,6 +56,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum;
 use crate::units::{Bytes, Duration, Ratio};
 
 /// The smallest unit that a drive addresses.
@@ -125,27 +126,15 @@ impl Workload {
     }
 }
 
-/// The state of a drive that was written before the tests of a workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Precondition {
-    /// The whole drive was written sequentially.
-    Sequential,
-    /// The test itself, or random writes, ran until the state of the drive was steady.
-    Random,
-}
-
-impl Precondition {
-    /// All states, each with its name in workload files.
-    pub const NAMES: [(&str, Self); 2] =
-        [("sequential", Self::Sequential), ("random", Self::Random)];
-
-    /// Returns the name in workload files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Random => "random",
-        }
+named_enum! {
+    /// The state of a drive that was written before the tests of a workload.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Precondition {
+        /// The whole drive was written sequentially.
+        Sequential = "sequential",
+        /// The test itself, or random writes, ran until the state of the drive was steady.
+        Random = "random",
     }
 }
 
