@@ -91,6 +91,7 @@ pub fn read(text: &str, around: &JobEnvironment<'_>) -> Result<FioJobs, FormatEr
         repeats: 1,
         average: AverageMethod::Mean,
         order: TestOrder::Listed,
+        precondition: None,
         tests,
     };
     Ok(FioJobs { workload, settings, notes: found.notes })

@@ -84,6 +84,7 @@ impl<'s> ResultDraft<'s> {
             repeats: 1,
             average: AverageMethod::Mean,
             order: TestOrder::Listed,
+            precondition: None,
             tests: Vec::new(),
         };
         Self {

@@ -47,6 +47,7 @@ fn explained(path: &Path, test: Test, engine: EngineKind) -> (Explanation, Vec<W
         repeats: 1,
         average: AverageMethod::Mean,
         order: TestOrder::Listed,
+        precondition: None,
         tests: vec![test],
     };
     let stop = AtomicBool::new(false);

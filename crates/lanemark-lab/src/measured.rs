@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lanemark_inspect::{InspectError, Sysfs, explain, inspect};
 use lanemark_measure::MeasureOutcome;
-use lanemark_schema::result::{Inspection, Provenance, RunResult, SCHEMA_VERSION, Target};
+use lanemark_schema::result::{Inspection, Provenance, RunResult, SCHEMA_VERSION, Target, Warning};
 use lanemark_schema::workload::Workload;
 
 /// Returns the result of a measurement, complete or partial.
@@ -13,13 +13,20 @@ pub fn result(
     workload: &Workload,
     provenance: &Provenance,
 ) -> RunResult {
+    // A model of a target that was not preconditioned must not be preconditioned either.
+    let is_not_preconditioned =
+        |warning: &Warning| matches!(warning, Warning::NotPreconditioned { .. });
+    let mut workload = workload.clone();
+    if measured.warnings.iter().any(is_not_preconditioned) {
+        workload.precondition = None;
+    }
     RunResult {
         schema_version: SCHEMA_VERSION,
         inspection: None,
         power_cuts: Vec::new(),
         provenance: provenance.clone(),
         target: Target::Measured(measured.target.clone()),
-        workload: workload.clone(),
+        workload,
         tests: measured.tests.clone(),
         complete: measured.complete,
         warnings: measured.warnings.clone(),

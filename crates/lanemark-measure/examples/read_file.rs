@@ -43,6 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         repeats: 1,
         average: AverageMethod::Mean,
         order: TestOrder::Listed,
+        precondition: None,
         tests: vec![test],
     };
     let stop = AtomicBool::new(false);

@@ -248,10 +248,14 @@ impl<'a> Bench<'a> {
             && target.layout.is_some()
             && !self.settings.precondition
             && written < 2 * target.size;
-        let fresh = fresh.then_some(Warning::Fresh {
-            written_bytes: Bytes(written * u64::from(repeats)),
-            capacity_bytes: Bytes(target.size),
-        });
+        let unwritten = self.workload.precondition.filter(|_| !self.settings.precondition);
+        let fresh = match unwritten {
+            Some(precondition) => Some(Warning::NotPreconditioned { precondition }),
+            None => fresh.then_some(Warning::Fresh {
+                written_bytes: Bytes(written * u64::from(repeats)),
+                capacity_bytes: Bytes(target.size),
+            }),
+        };
         let engine = self.settings.engine != EngineKind::Null;
         let traits =
             if engine { warnings::warnings_before_run(&traits, target) } else { Vec::new() };

@@ -100,6 +100,7 @@ mod tests {
                 repeats: 1,
                 average: AverageMethod::Mean,
                 order: TestOrder::Listed,
+                precondition: None,
                 tests: beside.iter().map(test).collect(),
             };
             let turns = SamplePlan::for_workload(&workload, 1).turns;

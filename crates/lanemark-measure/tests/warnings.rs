@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lanemark_measure::{Bench, EngineKind, Event, MeasureOutcome, MeasureSettings};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{ArrivalProcess, Load, Test};
+use lanemark_schema::workload::{ArrivalProcess, Load, Precondition, Test, Workload};
 use lanemark_testbed::{Group, LoopDevice, Mounted, not_on_this_machine};
 use workloads::{read, timed, workload, write};
 
@@ -63,6 +63,28 @@ fn requests_that_the_kernel_hands_to_its_threads_are_reported_and_their_time_cou
         "{:?}",
         outcome.warnings
     );
+}
+
+/// A workload that requires a preconditioned drive does not cause more writes than the user offered.
+#[test]
+fn a_target_that_was_not_preconditioned_raises_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("own");
+    fs::write(&path, vec![1; SPAN.get() as usize]).unwrap();
+    let test = Test { volume: Some(Bytes::mebi(1)), ..wide(read()) };
+    let required =
+        Workload { precondition: Some(Precondition::Random), ..workload([test.clone()]) };
+    let stop = AtomicBool::new(false);
+    let outcome = Bench::new(&path, &required, 5, &stop).run(&mut |_| ()).unwrap();
+    let not_written = |w: &Warning| matches!(w, Warning::NotPreconditioned { .. });
+    assert!(outcome.warnings.iter().any(not_written), "{:?}", outcome.warnings);
+    assert!(fs::read(&path).unwrap().iter().all(|&byte| byte == 1), "the run wrote");
+    let plain = bench(&path, test.clone(), MeasureSettings::default());
+    assert!(!plain.warnings.iter().any(not_written), "{:?}", plain.warnings);
+    let settings = MeasureSettings { precondition: true, ..MeasureSettings::default() };
+    let written = Bench { settings, ..Bench::new(folder.path(), &required, 5, &stop) };
+    let written = written.run(&mut |_| ()).unwrap();
+    assert!(!written.warnings.iter().any(not_written), "{:?}", written.warnings);
 }
 
 #[test]

@@ -212,6 +212,7 @@ pub(crate) fn workload_of(
         repeats,
         average: AverageMethod::Mean,
         order: TestOrder::Listed,
+        precondition: None,
         tests: vec![test],
     }
 }

@@ -28,6 +28,8 @@ pub(crate) const TABLES: [(&str, &[&str]); 7] = [
             "io_threads",
             "wake",
             "idle_after",
+            "deep_wake",
+            "deep_idle_after",
             "thread_growth",
             "times_for",
         ],
@@ -134,7 +136,9 @@ fn value(section: &Section<'_>, key: &str) -> Result<(), StudyError> {
         }
         "times_for" => processor_speed(section, key).map(drop),
         "io_threads" => section.optional_integer(key, 0, 1024).map(drop),
-        "idle_after" | "timestamp_step" => section.optional_quantity::<Duration>(key).map(drop),
+        "idle_after" | "deep_idle_after" | "timestamp_step" => {
+            section.optional_quantity::<Duration>(key).map(drop)
+        }
         // These times are steps of a request.
         _ => match section.optional_quantity::<Duration>(key)? {
             Some(time) if time > STEP_TIME_MAX => {

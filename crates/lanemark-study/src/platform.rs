@@ -91,6 +91,8 @@ impl Platform {
             io_threads: cpu.optional_integer("io_threads", 0, 1024)?.unwrap_or_default() as u32,
             wake: cpu.optional_quantity("wake")?.unwrap_or_default(),
             idle_after: cpu.optional_quantity("idle_after")?.unwrap_or_default(),
+            deep_wake: cpu.optional_quantity("deep_wake")?.unwrap_or_default(),
+            deep_idle_after: cpu.optional_quantity("deep_idle_after")?.unwrap_or_default(),
             thread_growth: cpu.optional_quantity("thread_growth")?.unwrap_or(Ratio::ZERO),
         };
         cpu.finish()?;

@@ -1,14 +1,18 @@
 //! Drives in the ports of a platform, and runs of a workload on them.
 
+use std::borrow::Cow;
+
 use lanemark_schema::result::{
     AssumedLimit, DriveSpace, FILLING_MAX, ParameterOverride, Provenance, RunResult,
     SCHEMA_VERSION, Sample, SimulatedTarget, Target, TestResult, Warning,
 };
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{Fault, Test, Workload};
+use lanemark_schema::workload::{Fault, Precondition, Test, Workload};
 use lanemark_sim::link::LinkSpec;
-use lanemark_sim::spec::{CheckedSystem, DriveCondition, MediaSpec, PriorContent, ProtocolKind};
+use lanemark_sim::spec::{
+    CheckedSystem, DriveCondition, MediaSpec, PriorContent, ProtocolKind, SystemSpec,
+};
 use lanemark_sim::{
     CHUNK, Progress, RunLength, SimError, VolumeSpec, is_shortened, may_converge,
     run_beside_watched,
@@ -323,6 +327,39 @@ impl System {
         Self { spec: self.spec.clone().with_memory(memory), ..self.clone() }
     }
 
+    /// Returns the system with its drives in the state that `workload` requires, unless their state is set. A drive
+    /// whose cost of collection was measured remains as it is, because this cost contains the effect of the state.
+    #[must_use]
+    pub fn preconditioned(&self, workload: &Workload) -> Cow<'_, Self> {
+        const CONDITION: &str = "drive.state.condition";
+        let is_set = |value: &ValueRecord| value.parameter == CONDITION;
+        let Some(precondition) = workload.precondition else { return Cow::Borrowed(self) };
+        let condition = match precondition {
+            Precondition::Sequential => DriveCondition::Sequential,
+            Precondition::Random => DriveCondition::Random,
+        };
+        let mut spec = SystemSpec::clone(&self.spec);
+        let mut changed = false;
+        for attachment in &mut spec.attachments {
+            if let MediaSpec::Flash(flash) = &mut attachment.drive.media
+                && !flash.technology.in_place()
+                && flash.translation.beside_collection.is_none()
+            {
+                (flash.condition, changed) = (condition, true);
+            }
+        }
+        let spec = spec.checked().ok().filter(|_| changed && !self.values.iter().any(is_set));
+        let Some(spec) = spec else { return Cow::Borrowed(self) };
+        let mut system = Self { spec: spec.with_memory(self.spec.memory()), ..self.clone() };
+        system.target.overrides.push(ParameterOverride {
+            parameter: CONDITION.to_owned(),
+            value: precondition.name().to_owned(),
+            figure: None,
+            reason: Some(format!("the precondition of {}", workload.name)),
+        });
+        Cow::Owned(system)
+    }
+
     /// Runs all tests of `workload` in sequence.
     ///
     /// # Errors
@@ -350,7 +387,7 @@ impl System {
     /// Returns whether the test of `workload` with this index may end when its figures have converged. Repeats of the
     /// test would differ only in their random numbers, so one repeat suffices.
     pub fn may_converge(&self, workload: &Workload, test: usize) -> bool {
-        let spec = &self.spec;
+        let spec = &self.preconditioned(workload).spec;
         let load = &workload.tests[test];
         let is_plain = workload.is_alone(test) && workload.faults.is_empty();
         is_plain && (may_converge(spec, load) || is_shortened(spec, load))
@@ -371,7 +408,7 @@ impl System {
         watch: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Option<Vec<Sample>>, StudyError> {
         let file = Location::file(&workload.id);
-        let spec = self.with_faults(&workload.faults, &file)?;
+        let spec = self.preconditioned(workload).with_faults(&workload.faults, &file)?;
         let groups = workload.groups();
         let group = groups.into_iter().find(|group| group.start == first).unwrap_or_default();
         let tests = group.map(|test| {
@@ -396,13 +433,14 @@ impl System {
         provenance: Provenance,
         samples: impl IntoIterator<Item = Option<Vec<Sample>>>,
     ) -> RunResult {
+        let system = self.preconditioned(workload);
         let samples: Vec<Option<Vec<Sample>>> = samples.into_iter().collect();
         let mut result = RunResult {
             schema_version: SCHEMA_VERSION,
             inspection: None,
             power_cuts: Vec::new(),
             provenance,
-            target: Target::Simulated(self.target.clone()),
+            target: Target::Simulated(system.target.clone()),
             workload: workload.clone(),
             tests: Vec::new(),
             complete: false,
@@ -438,7 +476,7 @@ impl System {
             }
             let test_result = TestResult::new(workload, test, samples);
             let limit =
-                test_result.samples.first().and_then(|sample| self.assumed_limit(test, sample));
+                test_result.samples.first().and_then(|sample| system.assumed_limit(test, sample));
             let test = test.name.clone();
             result.warnings.extend(limit.map(|limit| Warning::AssumedLimit { test, limit }));
             result.tests.push(test_result);
@@ -448,7 +486,7 @@ impl System {
             let candidates = workload.groups().into_iter().filter_map(|group| {
                 let content = PriorContent::of_all(&workload.tests[group.clone()]);
                 let samples = result.tests[group].iter().flat_map(|test| &test.samples);
-                self.uncollected(samples, content)
+                system.uncollected(samples, content)
             });
             // All tests together have one warning, from the test that wrote the most data.
             let written = |warning: &Warning| {

@@ -8,8 +8,8 @@ mod transactions;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::{QUEUE_DEPTH, THREADS};
 use lanemark_schema::workload::{
-    AverageMethod, Fault, LoadKind, RoundSettings, SeriesInterval, SyntheticRequests, Test,
-    TestOrder, TrackedFigure, TransactionLoad, Workload,
+    AverageMethod, Fault, LoadKind, Precondition, RoundSettings, SeriesInterval, SyntheticRequests,
+    Test, TestOrder, TrackedFigure, TransactionLoad, Workload,
 };
 
 use crate::document::{Context, Document, Section};
@@ -130,6 +130,7 @@ fn read_test_tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError
     let orders = [("listed", TestOrder::Listed), ("shuffled", TestOrder::Shuffled)];
     let order =
         if head.has("order") { head.choice("order", &orders)? } else { TestOrder::Shuffled };
+    let precondition = head.setting("precondition", &Precondition::NAMES)?;
     head.finish()?;
     let defaults = root.optional_table("defaults")?;
     let transactions = root.optional_table("transactions")?;
@@ -152,6 +153,7 @@ fn read_test_tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError
         repeats,
         average,
         order,
+        precondition,
         faults: Vec::new(),
         tests,
     })

@@ -1,6 +1,10 @@
 //! Studies with their own tests, with faults of one system, and without a publication.
 
-use lanemark_study::{Library, Study, StudyError};
+use lanemark_schema::result::{ParameterOverride, Provenance, Target};
+use lanemark_schema::workload::Workload;
+use lanemark_sim::spec::{DriveCondition, MediaSpec};
+use lanemark_study::system::{NameLocations, SystemName};
+use lanemark_study::{Library, Location, Study, StudyError, System, workload};
 
 const STUDY: &str = "[study]\ntitle = \"Two drives\"\nquestion = \"Which?\"\n\n\
     [workload]\nname = \"one\"\nrepeats = 2\naverage = \"mean\"\n\n\
@@ -63,4 +67,53 @@ fn figures_need_a_publication() {
         metric = \"throughput\"\nvalue = 100.0\nplace = \"Table 1\"\n";
     let error = open(&format!("{STUDY}{figure}")).unwrap_err();
     assert!(error.to_string().contains("document"), "{error}");
+}
+
+/// A workload's precondition is the state of each drive of flash, unless the user states another one. The result names
+/// it like a setting.
+#[test]
+fn a_workload_brings_a_modelled_drive_into_the_state_that_it_requires() {
+    let library = Library::built_in();
+    let jesd = workload::open(&library, "jesd219-enterprise").unwrap();
+    let assemble = |name: &str, set: &[(&str, &str)]| {
+        let at = Location::file(name);
+        let setting = |&(parameter, value): &(&str, &str)| {
+            let setting = ParameterOverride {
+                parameter: parameter.to_owned(),
+                value: value.to_owned(),
+                figure: None,
+                reason: None,
+            };
+            (setting, at.clone())
+        };
+        let settings: Vec<_> = set.iter().map(setting).collect();
+        let parts = SystemName::parse(name).unwrap();
+        System::assemble(&library, &parts, &NameLocations::all(&at), name, &settings).unwrap()
+    };
+    let condition = |system: &System| match &system.preconditioned(&jesd).spec.first().drive.media {
+        MediaSpec::Flash(flash) => Some(flash.condition),
+        MediaSpec::Disk(_) | MediaSpec::Cloud(_) => None,
+    };
+    let flash = "samsung-980-pro-1tb@workstation-x570:m2";
+    let system = assemble(flash, &[]);
+    assert_eq!(condition(&system), Some(DriveCondition::Random));
+    let result = system.result(&jesd, Provenance::default(), [None]);
+    let Target::Simulated(target) = &result.target else { panic!("a model") };
+    let reason = target.overrides[0].reason.as_deref();
+    assert_eq!(reason, Some("the precondition of JESD219 enterprise"));
+    let fresh = assemble(flash, &[("drive.state.condition", "fresh")]);
+    assert_eq!(condition(&fresh), Some(DriveCondition::Fresh));
+    // A measured cost of collection contains the effect of the state.
+    let measured = assemble(flash, &[("drive.translation.beside_collection", "25%")]);
+    assert_eq!(condition(&measured), Some(DriveCondition::Fresh));
+    let plain = Workload { precondition: None, ..jesd.clone() };
+    assert!(matches!(system.preconditioned(&plain), std::borrow::Cow::Borrowed(_)));
+    let error = workload::parse(
+        "w",
+        "[workload]\nname = \"w\"\nrepeats = 1\naverage = \"mean\"\nprecondition = \"fresh\"\n\
+         [[test]]\nname = \"t\"\nblock = \"4 KiB\"\npattern = \"random\"\nread = \"0%\"\nspan = \"1 GiB\"\n\
+         queue_depth = 1\nduration = \"1 s\"\n",
+    );
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("precondition"), "{error}");
 }

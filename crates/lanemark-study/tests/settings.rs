@@ -3,7 +3,7 @@
 use lanemark_schema::result::ParameterOverride;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Fault, Test};
+use lanemark_schema::workload::{ArrivalProcess, Fault, Load, Test};
 use lanemark_sim::run_test;
 use lanemark_sim::spec::{MediaSpec, PageTimes};
 use lanemark_study::system::{NameLocations, SystemName};
@@ -273,6 +273,24 @@ fn a_host_that_sleeps_more_deeply_adds_its_wake_up_time() {
     for (host, wake_us) in [("linux-block", 1.5), ("linux-deep-idle", 10.0)] {
         let added = read_us(host, Bytes::kibi(4)) - polling;
         assert!((added - wake_us).abs() < 0.05, "{host} adds {added} us");
+    }
+}
+
+/// A thread that sends 300 requests a second lets its core enter a deep idle state; one that sends 6,000 does not.
+#[test]
+fn few_requests_a_second_wait_for_a_core_in_deep_sleep() {
+    let mean_us = |host: &str, rate: f64| {
+        let load = Load::Open { rate_per_second: rate, process: ArrivalProcess::Even };
+        let test = Test::random_read("4 KiB").span("1 GiB").duration("100 ms").load(load);
+        let system = format!("samsung-980-pro-1tb@workstation-x570,{host}:m2");
+        let spec = with_settings(&system, &[]).unwrap().spec;
+        let sample = run_test(&spec, &test.build().unwrap(), StreamKey::from_seed(1)).unwrap();
+        sample.latency().mean_ns() / 1e3
+    };
+    for (host, wanted) in [("linux-deep-idle", 133.0), ("linux-polling", 0.0)] {
+        let added = mean_us(host, 300.0) - mean_us(host, 6_000.0);
+        // At 6,000 a second a few reads meet at the same die, and the first of 30 finds its core awake.
+        assert!((added - wanted).abs() < 6.0, "{host}: {added} us");
     }
 }
 

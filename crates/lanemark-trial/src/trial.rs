@@ -405,6 +405,7 @@ fn result(
         repeats,
         average: AverageMethod::Mean,
         order: TestOrder::Listed,
+        precondition: None,
         tests: vec![test.clone()],
     };
     let late = system.samples.iter().filter(|sample| !sample.is_served_in_time());

@@ -63,6 +63,7 @@ pub fn workload_of(tests: Vec<Test>) -> Result<Workload, LabError> {
         repeats: 1,
         average: AverageMethod::Mean,
         order: TestOrder::Listed,
+        precondition: None,
         faults: Vec::new(),
         tests,
     };

@@ -356,6 +356,7 @@ fn reading_workload(history: &History, held: u64) -> Workload {
         repeats: 1,
         average: AverageMethod::Mean,
         order: TestOrder::Listed,
+        precondition: None,
         tests: vec![test],
     }
 }

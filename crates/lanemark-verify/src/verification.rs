@@ -427,6 +427,7 @@ mod tests {
                 repeats,
                 average: lanemark_schema::workload::AverageMethod::Mean,
                 order: lanemark_schema::workload::TestOrder::Listed,
+                precondition: None,
                 tests,
             };
             let verification = Verification {

@@ -175,6 +175,7 @@ fn workload(path: &Path) -> Workload {
         repeats: 1,
         average: AverageMethod::Mean,
         order: TestOrder::Listed,
+        precondition: None,
         tests: Vec::new(),
     }
 }

@@ -139,6 +139,7 @@ fn result(
         repeats: 1,
         average: AverageMethod::Mean,
         order: TestOrder::Listed,
+        precondition: None,
         tests: vec![test.clone()],
     };
     let mut warnings = system.warnings.clone();

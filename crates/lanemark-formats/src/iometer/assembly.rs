@@ -67,6 +67,7 @@ impl SettingsReader<'_> {
             repeats: 1,
             average: AverageMethod::Mean,
             order: TestOrder::Listed,
+            precondition: None,
             tests,
         };
         Ok(IometerSettings { workload, targets, notes: self.notes })

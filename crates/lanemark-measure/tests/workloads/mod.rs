@@ -40,6 +40,7 @@ pub(crate) fn workload(tests: impl IntoIterator<Item = Test>) -> Workload {
         repeats: 1,
         average: AverageMethod::Mean,
         order: TestOrder::Listed,
+        precondition: None,
         tests,
     }
 }

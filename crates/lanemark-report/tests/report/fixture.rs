@@ -88,6 +88,7 @@ pub(crate) fn workload() -> Workload {
         repeats: 3,
         average: AverageMethod::Mean,
         order: TestOrder::Listed,
+        precondition: None,
         tests: ROWS.iter().map(test).collect(),
     }
 }

@@ -17,6 +17,7 @@ fn result() -> (Workload, TestResult) {
         repeats: 1,
         average: AverageMethod::Mean,
         order: TestOrder::Listed,
+        precondition: None,
         tests: vec![test.clone()],
     };
     let latency = LatencyHistogram::from_bins([(100_000, 1000)], 100_000.0, 100_000, 100_000);

@@ -10,6 +10,7 @@ use super::errors::RequestErrors;
 use super::live::LiveVerdict;
 use super::steady::UnsteadyReason;
 use crate::units::{Bytes, Duration};
+use crate::workload::Precondition;
 
 /// A warning about a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -224,6 +225,11 @@ pub enum Warning {
         /// Capacity of the device.
         capacity_bytes: Bytes,
     },
+    /// The workload requires a preconditioned drive, but the run did not write the target first.
+    NotPreconditioned {
+        /// The state that the workload requires.
+        precondition: Precondition,
+    },
     /// A limit throttles the target.
     Throttled {
         /// The limit as configured.
@@ -423,6 +429,7 @@ impl Warning {
             | Self::Compresses { .. }
             | Self::CacheBelow { .. }
             | Self::Fresh { .. }
+            | Self::NotPreconditioned { .. }
             | Self::Throttled { .. }
             | Self::ClockDrift { .. }
             | Self::CacheNotModelled { .. }
@@ -495,6 +502,9 @@ impl Warning {
                 "read more data than fits in the host's memory, or measure on the host itself"
             }
             Self::Fresh { .. } => "use --precondition, which first writes the whole device twice",
+            Self::NotPreconditioned { .. } => {
+                "use --precondition, which first writes the whole target twice"
+            }
             Self::Throttled { .. } => {
                 "remove the limit, or treat the figures as the effect of the limit"
             }

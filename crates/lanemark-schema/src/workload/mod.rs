@@ -56,6 +56,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum;
 use crate::units::{Bytes, Duration, Ratio};
 
 /// The smallest unit that a drive addresses.
@@ -77,6 +78,9 @@ pub struct Workload {
     /// Order in which tests and repeats are measured.
     #[serde(default)]
     pub order: TestOrder,
+    /// State of the drive that the tests require; a modelled drive is in this state, unless its own state is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precondition: Option<Precondition>,
     /// Faults in each repeat of each test, which only a simulation can inject.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
@@ -93,6 +97,7 @@ impl Workload {
             repeats: 1,
             average: AverageMethod::Mean,
             order: TestOrder::Listed,
+            precondition: None,
             faults: Vec::new(),
             tests: vec![test],
         }
@@ -118,6 +123,18 @@ impl Workload {
         let starts_beside =
             |index: usize| self.tests.get(index).is_some_and(|test| test.start.beside);
         (test == 0 || !starts_beside(test)) && !starts_beside(test + 1)
+    }
+}
+
+named_enum! {
+    /// The state of a drive that was written before the tests of a workload.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Precondition {
+        /// The whole drive was written sequentially.
+        Sequential = "sequential",
+        /// The test itself, or random writes, ran until the state of the drive was steady.
+        Random = "random",
     }
 }
 

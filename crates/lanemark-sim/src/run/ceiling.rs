@@ -136,6 +136,8 @@ fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -
         io_threads,
         wake: _,
         idle_after: _,
+        deep_wake: _,
+        deep_idle_after: _,
         thread_growth: _,
     } = spec.cpu;
     let request = request_submit + request_complete + spec.cpu.pin_time(test.block);

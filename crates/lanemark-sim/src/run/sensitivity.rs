@@ -233,6 +233,7 @@ fn halve_fetch_time(protocol: &mut ProtocolSpec) {
 
 fn speed_up_processor(spec: &mut SystemSpec) {
     spec.cpu.wake = spec.cpu.wake / 2;
+    spec.cpu.deep_wake = spec.cpu.deep_wake / 2;
     spec.cpu.request_times_mut().into_iter().for_each(|(_, time)| *time = *time / 2);
     each_protocol(spec, |protocol| {
         let ProtocolSpec {

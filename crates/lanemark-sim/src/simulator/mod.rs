@@ -417,7 +417,7 @@ impl Simulator {
             self.commands[command].begin(self.now, &new);
             let pays = index == 0 && is_first;
             let request_time = if pays { request_submit } else { Duration::ZERO };
-            let request_time = request_time + self.pin_time(access.operation, new.length);
+            let request_time = request_time + self.pin_time(thread, access.operation, new.length);
             self.use_core(command, thread, request_time);
         }
     }

@@ -104,7 +104,7 @@ impl CheckedSystem {
     pub fn device_side(&self) -> Self {
         let mut spec = self.spec.clone();
         let cpu = &mut spec.cpu;
-        cpu.wake = Duration::ZERO;
+        (cpu.wake, cpu.deep_wake) = (Duration::ZERO, Duration::ZERO);
         cpu.request_times_mut().into_iter().for_each(|(_, time)| *time = Duration::ZERO);
         // The work of an FPGA host is not processor time and affects the drive.
         let with_processor = |attachment_spec: &&mut AttachmentSpec| {

@@ -112,6 +112,8 @@ impl SystemSpec {
                 write_work: DataWorkSpec::default(),
                 wake: Duration::ZERO,
                 idle_after: Duration::ZERO,
+                deep_wake: Duration::ZERO,
+                deep_idle_after: Duration::ZERO,
                 thread_growth: Ratio::ZERO,
                 io_threads: 0,
             },

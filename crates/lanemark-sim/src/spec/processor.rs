@@ -29,6 +29,11 @@ pub struct CpuSpec {
     pub wake: Duration,
     /// Idle time after which a core needs the wake-up time.
     pub idle_after: Duration,
+    /// Time that a core takes to wake up from its deepest idle state (C6) for the next request; zero if the core does
+    /// not enter this state.
+    pub deep_wake: Duration,
+    /// Time since a thread's last request after which its core is in the deepest idle state.
+    pub deep_idle_after: Duration,
     /// Share by which all processor times of a request grow with each doubling of the threads, because threads share
     /// caches, locks and memory.
     pub thread_growth: Ratio,
@@ -58,7 +63,7 @@ impl DataWorkSpec {
 }
 
 impl CpuSpec {
-    /// The keys of a request's processor times in a platform file: all times except `wake` and `idle_after`.
+    /// The keys of a request's processor times in a platform file: all times except those of idle states.
     pub const REQUEST_TIMES: [&str; 8] = [
         "request_submit",
         "write_submit",
@@ -104,6 +109,8 @@ impl CpuSpec {
             io_threads: _,
             wake: _,
             idle_after: _,
+            deep_wake: _,
+            deep_idle_after: _,
             thread_growth: _,
         } = self;
         let keys = Self::REQUEST_TIMES;
@@ -130,6 +137,7 @@ impl CpuSpec {
             ("platform.cpu.write_work", self.write_work.command_time),
             ("platform.cpu.write_work_per_mib", self.write_work.per_mib),
             ("platform.cpu.wake", self.wake),
+            ("platform.cpu.deep_wake", self.deep_wake),
         ])
     }
 }

@@ -119,6 +119,23 @@ fn the_arbiter_serves_queues_in_turn() {
     complete_at(&system, &asks, alone + us(40));
 }
 
+/// A thread that has had no request for a while finds its core in a deep idle state; other threads do not affect it.
+#[test]
+fn a_request_after_a_pause_waits_for_a_core_in_a_deep_idle_state() {
+    let mut system = nvme(small_drive());
+    let alone = last(&system, &[read(us(0), 0, 0)]);
+    (system.cpu.deep_wake, system.cpu.deep_idle_after) = (us(40), us(600));
+    let tick = Duration::from_picoseconds(1);
+    // The first request ends at `alone`. A closed loop submits the next request then, and is never late.
+    for (pause, exit) in [(us(0), us(0)), (us(600), us(0)), (us(600) + tick, us(40))] {
+        let asks = [read(us(0), 0, 0), read(alone + pause, 0, 1)];
+        complete_at(&system, &asks, alone + pause + alone + exit);
+    }
+    let asks = [read(us(0), 0, 0), read(us(900), 1, 1), read(us(1_000), 0, 2)];
+    complete_at(&system, &asks, us(1_000) + alone + us(40));
+    assert_eq!(last(&system, &[read(us(590), 0, 0)]), us(590) + alone, "as after power-on");
+}
+
 /// The core of a command is idle from its submission until the interrupt.
 #[test]
 fn a_core_sleeps_when_it_has_been_idle_for_its_time_and_not_before() {

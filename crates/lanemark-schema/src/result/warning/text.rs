@@ -112,6 +112,11 @@ impl fmt::Display for Warning {
                 f,
                 "{written_bytes} written to a {capacity_bytes} device, which may be fresh"
             ),
+            Self::NotPreconditioned { precondition } => write!(
+                f,
+                "the workload requires a drive in the state `{}`, but the target was not written first",
+                precondition.name()
+            ),
             Self::Throttled { limit } => write!(f, "the run is held back: {limit}"),
             Self::OthersBusy { test, used, cores } => {
                 write!(f, "{test}: other programs took {used:.2} of {cores} cores")
@@ -217,6 +222,9 @@ fn write_unsteady_reason(
     match reason {
         UnsteadyReason::FewRounds => write!(f, ", but five are needed"),
         UnsteadyReason::NoFigures => write!(f, ", in which no request completed"),
+        UnsteadyReason::ErasedFlash => {
+            write!(f, ": the drive still fills erased flash, and garbage collection has not begun")
+        }
         UnsteadyReason::Range => {
             write!(f, ", the last five span {:.0}% of their mean", range * 100.0)
         }

@@ -365,9 +365,8 @@ fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
             flash.translation.compression = Ratio::new(0.4).unwrap();
         });
         let content = PriorContent {
-            written: drive.capacity,
             compressibility: Ratio::new(compressibility).unwrap(),
-            is_just_written: false,
+            ..PriorContent::from(drive.capacity)
         };
         let mut machine = Machine::new(&drive, Bytes::ZERO);
         machine.translation = Translation::new(&drive, content);
