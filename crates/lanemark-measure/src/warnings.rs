@@ -197,7 +197,8 @@ pub(crate) fn warnings_after_sample(
     if let Some(share) = evidence.clock_drift.filter(|share| share.abs() > DRIFT_MAX) {
         found.push(Warning::ClockDrift { share });
     }
-    if let Some((first, second)) = rates_of_halves(taking.history)
+    let heat = heat_warning(taking, evidence);
+    if let Some((first, second)) = rates_of_halves(taking.history).filter(|_| heat.is_none())
         && (first - second).abs() > HALVES_APART * f64::midpoint(first, second)
         && taking.test.rounds.is_none()
     {
@@ -208,7 +209,7 @@ pub(crate) fn warnings_after_sample(
             temperature_celsius: evidence.temperature_celsius,
         });
     }
-    found.extend(heat_warning(taking, evidence));
+    found.extend(heat);
     found.extend(lateness(taking.test, sample));
     found.extend(unaccounted_time_warning(taking.test, sample));
     found

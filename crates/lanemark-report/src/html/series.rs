@@ -482,9 +482,9 @@ fn alt_text(caption: &str, plots: &[TimePlot], series: &Series) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_schema::result::SteadyState;
     use lanemark_schema::result::series::SeriesPoint;
     use lanemark_schema::result::steady::{RoundsOutcome, SteadyWindow, UnsteadyReason};
+    use lanemark_schema::result::{Evidence, SteadyState, TemperatureReading};
     use lanemark_schema::workload::RoundSettings;
 
     use super::*;
@@ -496,13 +496,39 @@ mod tests {
         let test = Test::of_blocks(lanemark_schema::units::Bytes::kibi(4));
         let rates = |last, points: &[SeriesPoint]| {
             let series = Series { interval: second, last, points: points.to_vec() };
-            plots(&test, &series, DrawingSize::WHOLE)[0].values.clone()
+            let sample = &Sample::empty();
+            let caption = String::new();
+            let plotted = TestSeries { label: "", caption, test: &test, sample, series: &series };
+            plots(&plotted, &series, DrawingSize::WHOLE)[0].values.clone()
         };
         assert_eq!(rates(second, &points), [Some(100.0); 3]);
         assert_eq!(rates(second / 2, &points), [Some(100.0), Some(100.0), Some(200.0)]);
         assert_eq!(rates(second / 5, &points), [Some(100.0), Some(100.0), None]);
         // A series of one interval does not have a second rate.
         assert_eq!(rates(second / 5, &points[..1]), [Some(500.0)]);
+    }
+
+    #[test]
+    fn temperatures_are_drawn_and_the_time_at_the_limit_is_shaded() {
+        let second = Duration::from_seconds(1);
+        let points = vec![SeriesPoint { reads: 100, ..SeriesPoint::default() }; 4];
+        let series = Series { interval: second, last: second, points };
+        let reading = |at: u64, celsius: f64| TemperatureReading { at: second * at, celsius };
+        let readings = vec![reading(0, 60.0), reading(1, 83.5), reading(2, 84.0)];
+        let temperatures = Some(Temperatures { limit_celsius: Some(84.0), readings });
+        let evidence = Some(Evidence { temperatures, ..Evidence::default() });
+        let sample = &Sample { evidence, ..Sample::empty() };
+        let test = &Test::of_blocks(Bytes::kibi(4));
+        let plotted =
+            TestSeries { label: "", caption: String::new(), test, sample, series: &series };
+        let plots = plots(&plotted, &series, DrawingSize::WHOLE);
+        assert_eq!(plots[1].heading, "temperature (°C, limit 84)");
+        assert_eq!(plots[1].values, [60.0, 83.5, 84.0, 84.0].map(Some));
+        let hot = hot_spans(sample, &series);
+        assert_eq!(
+            hot.iter().map(|span| (span.from, span.to)).collect::<Vec<_>>(),
+            [(second, second * 4)]
+        );
     }
 
     #[test]
