@@ -118,7 +118,7 @@ fn a_trace_writes_its_bytes_in_its_span() {
     let given = plan(here, &[CLIENT, "t.csv"]);
     let daily = 11.0 * 65_536.0 / 1e9 * 8_640.0;
     assert!(answer(&given).contains(" at 6.2 GB a day"), "{}", answer(&given));
-    // The trace is too short for its own steady state: its amplification is between 1 and the amplification of a random load.
+    // A short trace does not reach its own steady state: its amplification is between 1 and a random load's.
     let [low, value, high] = life(&given);
     let amplified = amplification(&given, daily);
     assert!((1.5..3.0).contains(&amplified), "{amplified}");

