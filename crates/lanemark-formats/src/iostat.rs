@@ -1,9 +1,9 @@
 //! The extended statistics of `iostat -x`, as text or JSON, as a workload: the load of one device.
 //!
-//! Each direction becomes a job of fio that runs together with the others: requests of the mean length at the mean rate,
-//! at random times and offsets. The first of several reports covers the time since the system started and is omitted.
-//! iostat does not state the order of the requests, their single lengths, or which direction is flushed; flushes follow
-//! writes.
+//! Each direction becomes a job of fio, and the jobs run together: requests of the mean length at the mean rate, at
+//! random times and offsets. The first of several reports covers the time since the system started and is omitted.
+//! iostat does not state the order of the requests, their single lengths, or the data that a flush covers; flushes
+//! follow writes.
 
 use std::collections::BTreeMap;
 

@@ -18,8 +18,8 @@ pub struct MatchedDrive {
     library_other_capacity: Vec<String>,
 }
 
-/// Returns the drives in a text of another program, or `None` if the text describes none. `name` is the name of the
-/// text in errors.
+/// Returns the drives in a text of another program, or `None` for a text about something else. `name` is the name of
+/// the text in errors.
 ///
 /// # Errors
 /// Returns the error of the text's reader.

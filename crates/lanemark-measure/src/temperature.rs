@@ -11,8 +11,8 @@ use lanemark_schema::units::Duration;
 
 /// Minimum time between two readings. A reading of an NVMe sensor is a command to the drive.
 const EVERY: Duration = Duration::from_seconds(1);
-/// Maximum number of readings. If one more reading would exceed it, every second reading is removed and the time between
-/// readings doubles.
+/// Maximum number of readings. If one more reading would exceed it, every second reading is removed and the time
+/// between readings doubles.
 const READINGS_MAX: usize = 1000;
 
 /// The readings of a sensor while a sample runs.

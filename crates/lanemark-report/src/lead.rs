@@ -106,8 +106,8 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
     }
 }
 
-/// Returns the mean latencies of a few fixed loads, such as `X serves the load: a request takes 83.1 µs in reads and 916
-/// µs in writes.`, if the target serves all of them. The rates of such tests are only the load.
+/// Returns the mean latencies of a few fixed loads, such as `X serves the load: a request takes 83.1 µs in reads and
+/// 916 µs in writes.`, if the target serves all of them. The rates of such tests are only the load.
 fn fixed_loads(subject: &str, tests: &[TestResult]) -> Option<String> {
     let latency_in = |test: &TestResult| {
         let Load::Open { rate_per_second, .. } = test.test.requests()?.load else { return None };

@@ -111,7 +111,8 @@ fn the_state_of_random_writes_is_steady_from_the_first_write() {
         if change.abs() > allowed || used.erased_used > Bytes::ZERO {
             wrong.push(format!("{name}: {change:+.3}, uses up {}", used.erased_used));
         }
-        let (drive, flash) = (&spec.attachments[0].drive, flash(&spec));
+        let drive = &spec.attachments[0].drive;
+        let flash = flash(&spec);
         let cache = flash.translation.pseudo_slc.map(|cache| cache.capacity);
         let flash = (flash.superblock(), flash.blocks_per_plane, drive.capacity, cache);
         of_equal_flash.entry(format!("{flash:?}")).or_default().push(amplification(&spec, &used));

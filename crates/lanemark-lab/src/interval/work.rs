@@ -105,8 +105,8 @@ const LAW: f64 = 1.03;
 /// Bytes of a PCIe packet in addition to its payload: 12 to 16 for the header, and 8 for framing.
 const PACKET_OVERHEAD: f64 = 24.0;
 
-/// Returns the factor by which a system may exceed the formulas of its links. Platforms seldom state the payload size of
-/// their ports, so a PCIe link may have the next size.
+/// Returns the factor by which a system may exceed the formulas of its links. Platforms seldom state the payload size
+/// of their ports, so a PCIe link may have the next size.
 pub(crate) fn formula_margin(system: &SystemSpec) -> f64 {
     if system.first().protocol.kind != ProtocolKind::Nvme {
         return LAW;

@@ -19,7 +19,7 @@ const LINE: f64 = 18.0;
 const AXIS: f64 = 16.0;
 const DOT: f64 = 3.5;
 /// Maximum number of runs that are compared with the first, and of tests in a panel. Tables contain the others.
-const RUNS_MAX: usize = 8;
+const RUNS_MAX: usize = 4;
 const TESTS_MAX: usize = 40;
 /// Ratios of adjacent ticks, as multiples of a power of ten.
 const TICKS: [f64; 3] = [1.0, 2.0, 5.0];
@@ -53,10 +53,10 @@ pub(super) fn section(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!panels.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "The throughput of each test divided by that of the first run. A line extends over the 80% interval of the ratio; a ratio whose interval contains 1 shows no difference."
+                "The throughput of each test divided by the first run's throughput. A line extends over the 80% interval of the ratio; a ratio whose interval contains 1 shows no difference."
             }
             @for panel in &panels {
-                figure class="time" { figcaption { (panel.title) } (panel.draw()) }
+                figure class="ratios" { figcaption { (panel.title) } (panel.draw()) }
             }
         }
     })
@@ -110,7 +110,7 @@ impl RatioPanel<'_> {
     }
 }
 
-/// Returns the ticks between two logarithms, of which 1 is always between.
+/// Returns the ticks between two logarithms, which enclose the logarithm of 1.
 fn ticks(low: f64, high: f64) -> Vec<f64> {
     let powers = (low.floor() as i32)..=(high.ceil() as i32);
     let all = powers.flat_map(|power| TICKS.map(|factor| factor * 10f64.powi(power)));

@@ -37,6 +37,8 @@ const STEPS_PAGE: usize = 20_000;
 const COLUMNS_PAGE: usize = 8_000;
 /// Minimum request size for which rates are shown in bytes rather than requests.
 const LARGE: Bytes = Bytes::kibi(64);
+/// Name of the periods at the temperature limit.
+const HOT: &str = "at the temperature limit";
 
 #[derive(Clone, Copy)]
 struct DrawingSize {
@@ -297,13 +299,11 @@ fn hot_spans(sample: &Sample, series: &Series) -> Vec<LabelledSpan> {
     let readings = &temperatures.readings;
     let next = readings.iter().skip(1).map(|reading| reading.at).chain([series.elapsed()]);
     for (reading, to) in readings.iter().zip(next) {
+        let from = reading.at;
         match spans.last_mut() {
             _ if temperatures.is_at_limit(reading.celsius) != Some(true) => {}
-            Some(span) if span.to == reading.at => span.to = to,
-            Some(_) | None => {
-                let name = "at the temperature limit";
-                spans.push(LabelledSpan { from: reading.at, to, name, class: "phase hot" });
-            }
+            Some(span) if span.to == from => span.to = to,
+            Some(_) | None => spans.push(LabelledSpan { from, to, name: HOT, class: "phase hot" }),
         }
     }
     spans
@@ -524,11 +524,8 @@ mod tests {
         let plots = plots(&plotted, &series, DrawingSize::WHOLE);
         assert_eq!(plots[1].heading, "temperature (°C, limit 84)");
         assert_eq!(plots[1].values, [60.0, 83.5, 84.0, 84.0].map(Some));
-        let hot = hot_spans(sample, &series);
-        assert_eq!(
-            hot.iter().map(|span| (span.from, span.to)).collect::<Vec<_>>(),
-            [(second, second * 4)]
-        );
+        let hot = &hot_spans(sample, &series)[0];
+        assert_eq!((hot.from, hot.to), (second, second * 4));
     }
 
     #[test]

@@ -215,8 +215,8 @@ fn every_chart_and_table_can_be_read_out() {
     let count = |text: &str| page.matches(text).count();
     assert_eq!(
         count(r#"role="img" aria-label="#),
-        32,
-        "a chart, a budget and two distributions for each of 8 tests"
+        34,
+        "a chart, a budget and two distributions for each of 8 tests, and the ratios of two runs"
     );
     assert_eq!(count("<svg"), count(r#"role="img""#) + count(r#"aria-hidden="true""#));
     assert_eq!(count("<th>") + count("<th class"), 0, "every header cell has its scope");

@@ -62,7 +62,7 @@ impl DriveUse {
         if host > 0.0 { (filled / host).min(1.0) } else { 0.0 }
     }
 
-    /// Returns whether the host's writes use up erased flash, so that the drive will change when none is left.
+    /// Returns whether the host's writes use up erased flash, so that the drive will change at its end.
     pub fn uses_up_flash(&self) -> bool {
         self.erased_used.get() as f64 > ERASED_USED_MAX * self.host_written.get() as f64
     }

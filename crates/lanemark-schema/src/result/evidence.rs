@@ -48,8 +48,8 @@ pub struct Evidence {
 /// Temperatures of a device during a sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Temperatures {
-    /// Temperature from which the drive reports overheating, in °C, if the sensor states it (`temp1_max`). Drives reduce
-    /// their speed at or below this temperature.
+    /// Temperature from which the drive reports overheating, in °C, if the sensor states it (`temp1_max`). Drives
+    /// reduce their speed at or below this temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_celsius: Option<f64>,
     /// The readings, in order of time.

@@ -34,8 +34,8 @@ impl DataWork {
 }
 
 impl Simulator {
-    /// Wakes the submitting thread's core if it is in a deep idle state, and returns the time in which the thread pins the
-    /// pages of a command.
+    /// Wakes the submitting thread's core if it is in a deep idle state, and returns the time in which the thread pins
+    /// the pages of a command.
     #[inline]
     pub(super) fn pin_time(
         &mut self,

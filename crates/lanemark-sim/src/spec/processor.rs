@@ -63,7 +63,7 @@ impl DataWorkSpec {
 }
 
 impl CpuSpec {
-    /// The keys of a request's processor times in a platform file: all times except those of idle states.
+    /// The keys of a request's processor times in a platform file: all times except the times of idle states.
     pub const REQUEST_TIMES: [&str; 8] = [
         "request_submit",
         "write_submit",

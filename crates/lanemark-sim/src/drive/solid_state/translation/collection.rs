@@ -44,8 +44,8 @@ pub(crate) enum RoomStep {
 
 impl Translation {
     /// Returns the next step that makes room for data of the host that waits. A cache into which all data must go is
-    /// folded by one superblock at a time, so that collection keeps pace with the folded data; a cache that writes bypass
-    /// remains full.
+    /// folded by one superblock at a time, so that collection keeps pace with the folded data; a cache that writes
+    /// bypass remains full.
     pub(crate) fn room_step(&self) -> RoomStep {
         let waits_for_cache = self.spec.pseudo_slc.is_some_and(|cache| cache.fold_when_full);
         let open = usize::from(self.frontiers[WriteStream::PseudoSlc as usize].is_some());

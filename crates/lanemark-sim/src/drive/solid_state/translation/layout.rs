@@ -224,8 +224,8 @@ pub(crate) struct SteadyCache {
 }
 
 impl SteadyCache {
-    /// Returns the cache of `flash`, with `each` slots in a superblock. If the cache folds, its next superblock is about
-    /// to be filled.
+    /// Returns the cache of `flash`, with `each` slots in a superblock. If the cache folds, its next superblock is
+    /// about to be filled.
     pub(crate) fn of(flash: &FlashSpec, each: u32) -> Self {
         let folds = flash.translation.pseudo_slc.is_some_and(|cache| cache.fold_when_full);
         let superblocks = flash.pseudo_slc_superblocks() as u32;
