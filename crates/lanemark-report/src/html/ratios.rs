@@ -122,7 +122,7 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
 
 /// Formats a ratio, such as `1.36x (1.20 to 1.54)`.
 fn words(estimate: RatioEstimate) -> String {
-    let value = format!("{}x", ratio(estimate.ratio()));
+    let value = ratio(estimate.ratio());
     let Some((low, high)) = estimate.interval_80() else { return value };
     let verdict = match estimate.verdict() {
         RatioVerdict::Higher | RatioVerdict::Lower => String::new(),
