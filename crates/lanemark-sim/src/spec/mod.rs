@@ -32,7 +32,7 @@ pub use cloud::{
     BurstCreditSpec, CLOUD_IOPS, CLOUD_RATE, CLOUD_UNIT, CloudLimitSpec, CloudSpec,
     LognormalLatency,
 };
-pub use content::{PriorContent, RewrittenSpan};
+pub use content::PriorContent;
 pub use disk::{DiskSpec, DiskZone, SeekSpec};
 pub use flash::{
     DieSpec, DriveCondition, ERASED_MIN, FlashSpec, MapSpec, PageTimes, PseudoSlcSpec, SLOT,

@@ -39,17 +39,14 @@ mod victim;
 
 use crate::engine::number::SuperblockNumber;
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use crate::engine::table::HashTable;
 use crate::spec::{DriveCondition, DriveSpec, ERASED_MIN, PriorContent, SLOT, TranslationSpec};
-pub(crate) use collection::{CollectionStep, MovedSlots, RoomStep};
+pub(crate) use collection::{CollectionStep, MovedSlots};
 use lanemark_schema::units::Bytes;
 #[cfg(test)]
 pub(crate) use layout::write_amplification;
-use layout::{
-    CachedLayout, EMPTY, InitialLayout, SteadyCache, SteadyRandomLayout, SteadyRandomSize,
-};
+use layout::{CachedLayout, EMPTY, InitialLayout, SteadyRandomLayout};
 pub(crate) use overrides::{MapOverrides, in_order_bytes, scattered_bytes};
 #[cfg(test)]
 pub(super) use placement::SlotPlacement;
@@ -134,23 +131,12 @@ pub(crate) struct Translation {
     pseudo_slc_used: usize,
     /// Superblocks that can be erased.
     to_erase: Vec<SuperblockNumber>,
-    /// Number of erased slots before the run that collection does not maintain.
-    erased_before: u64,
     /// Number of slots that collection still has to move for the host's writes.
     debt: f64,
     written: SlotsWritten,
     /// All mappings, for tests that track the data.
     #[cfg(test)]
     pub(super) placements: Vec<SlotPlacement>,
-}
-
-/// Returns the logical slots that the load overwrites, of a drive with `slots` written slots.
-fn rewritten_slots(content: PriorContent, slots: u32) -> Range<u32> {
-    let all = 0..slots;
-    let Some(span) = content.rewritten else { return all };
-    let start = (span.start.get() / SLOT.get()).min(slots.into()) as u32;
-    let end = span.end.get().div_ceil(SLOT.get()).min(slots.into()) as u32;
-    if start < end { start..end } else { all }
 }
 
 impl Translation {
@@ -193,16 +179,15 @@ impl Translation {
             DriveCondition::Purged => in_order(0),
             DriveCondition::Sequential => in_order(u64::from(written)),
             DriveCondition::Random => {
-                let cache = SteadyCache::of(flash, pseudo_slc_each);
-                InitialLayout::Scattered(SteadyRandomLayout::new(SteadyRandomSize {
-                    slots: written,
-                    rewritten: rewritten_slots(content, written),
-                    // The number of erased superblocks equals the number that collection maintains, so collection
-                    // begins with the first filled superblock.
-                    superblocks: flash.blocks_per_plane - ERASED_MIN - cache.superblocks,
-                    size: slots_per_superblock,
-                    cache,
-                }))
+                // The number of erased superblocks equals the number that collection maintains, so collection begins
+                // with the first filled superblock.
+                let erased = u64::from(ERASED_MIN) + flash.pseudo_slc_superblocks();
+                let filled = flash.blocks_per_plane - erased as u32;
+                InitialLayout::Scattered(SteadyRandomLayout::new(
+                    written,
+                    filled,
+                    slots_per_superblock,
+                ))
             }
         };
         let count = flash.blocks_per_plane as usize;
@@ -210,12 +195,12 @@ impl Translation {
         let filled = layout.superblocks(slots_per_superblock);
         let cached = match &layout {
             InitialLayout::InOrder { cached, .. } => cached.superblocks,
-            InitialLayout::Scattered(scattered) => scattered.cache_superblocks(),
+            InitialLayout::Scattered(_) => 0,
         };
         let mut superblocks = Superblocks::new(valid, filled, flash.cycles);
         let pseudo_slc: VecDeque<_> = (0..cached).map(SuperblockNumber).collect();
         pseudo_slc.iter().for_each(|&index| superblocks.get_mut(index).pseudo_slc = true);
-        let mut translation = Self {
+        Self {
             spec,
             slots: logical,
             slots_per_unit,
@@ -237,14 +222,11 @@ impl Translation {
             pseudo_slc,
             pseudo_slc_used: cached as usize,
             to_erase: Vec::new(),
-            erased_before: 0,
             debt: 0.0,
             written: SlotsWritten::default(),
             #[cfg(test)]
             placements: Vec::new(),
-        };
-        translation.erased_before = translation.erased_beyond_collection();
-        translation
+        }
     }
 
     #[inline]

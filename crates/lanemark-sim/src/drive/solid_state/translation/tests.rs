@@ -365,8 +365,9 @@ fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
             flash.translation.compression = Ratio::new(0.4).unwrap();
         });
         let content = PriorContent {
+            written: drive.capacity,
             compressibility: Ratio::new(compressibility).unwrap(),
-            ..PriorContent::from(drive.capacity)
+            is_just_written: false,
         };
         let mut machine = Machine::new(&drive, Bytes::ZERO);
         machine.translation = Translation::new(&drive, content);
