@@ -148,7 +148,8 @@ impl Draw {
     fn run(self) -> Case {
         let run = |length| {
             let key = StreamKey::from_seed(self.seed);
-            run_length_watched(&self.system, &self.test, key, length, &mut |_| true).unwrap()
+            run_length_watched(&self.system, &self.test, key, length, &mut |_| true)
+                .unwrap_or_else(|error| panic!("{}: {error}", self.name))
         };
         let whole = run(RunLength::Whole);
         let converged = run(RunLength::Converged);

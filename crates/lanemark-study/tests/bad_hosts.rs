@@ -34,7 +34,7 @@ fn a_host_extends_a_complete_host_of_the_library() {
     // The error about an inherited value names the file that contains it.
     let base = "library/hosts/linux-block.toml";
     let from = "\"10 us\", assumed = \"the AHCI";
-    let expected = "linux-block.toml:25:25: the range of `driver_time`: 2 h";
+    let expected = "linux-block.toml:27:25: the range of `driver_time`: 2 h";
     system_says(HOSTED, base, from, "\"2 h\", assumed = \"the AHCI", expected);
 }
 

@@ -426,7 +426,7 @@ mod tests {
             (vec![0xff, 0xfe, 0x00], "is not valid UTF-16"),
             (b"\x89PNG\r\n".to_vec(), "is a picture"),
             (b"\x00\x01\x02".to_vec(), "not a result in a known format"),
-            (b"{\"blockdevices\": []}".to_vec(), "lsblk"),
+            (b"{\"blockdevices\": []}".to_vec(), "no drives are listed"),
             (b"{}".to_vec(), "is not a Lanemark result"),
             (b"[1, 2]".to_vec(), "not a result in a known format"),
             (br#"{"schema_version": 1, "tests": []}"#.to_vec(), "damaged"),

@@ -259,9 +259,10 @@ impl VirtualDrive {
     /// # Errors
     /// Returns the errors, each with the accepted values, if the system does not support the fault.
     pub fn add_fault(&mut self, fault: Fault) -> Result<(), Vec<SpecError>> {
-        self.live.add_fault(fault.clone())?;
         let at = fault.at.max(self.now()).max(Instant::from_picoseconds(1));
-        self.note_cut(&fault, at);
+        let noted = fault.clone();
+        self.live.add_fault(fault)?;
+        self.note_cut(&noted, at);
         Ok(())
     }
 

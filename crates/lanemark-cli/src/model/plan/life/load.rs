@@ -106,12 +106,12 @@ impl<'a> LoadSimulation<'a> {
         let is_in_place = matches!(&written.system.spec.first().drive.media,
             MediaSpec::Flash(flash) if flash.technology == Technology::XPoint);
         let to_run = if is_in_place { shortened(&as_given)? } else { stationary(&as_given)? };
-        let Some(steady) = self.run(&written, to_run)? else { return Ok(None) };
+        let Some(steady) = self.run(&written, &to_run)? else { return Ok(None) };
         let mut rate = steady;
         let amplification = amplification(&rate.tests, &written.system);
         let is_open = as_given.tests.iter().any(is_open);
         if is_open {
-            let Some(open) = self.run(&written, as_given)? else { return Ok(None) };
+            let Some(open) = self.run(&written, &as_given)? else { return Ok(None) };
             rate = open;
         }
         let is_needed = self.args.smart.is_empty() && self.args.per_day.is_none();
@@ -145,13 +145,12 @@ impl<'a> LoadSimulation<'a> {
         }))
     }
 
-    fn run(&self, on: &WrittenSystem, workload: Workload) -> Result<Option<RunResult>, Failure> {
+    fn run(&self, on: &WrittenSystem, workload: &Workload) -> Result<Option<RunResult>, Failure> {
         let provenance = provenance::own_provenance(self.args.seed);
-        let mut line = LabProgressLine::new(
-            self.lab.samples(&LabRun { system: &on.system, workload: &workload }),
-        );
+        let mut line =
+            LabProgressLine::new(self.lab.samples(&LabRun { system: &on.system, workload }));
         let result =
-            self.lab.run(&on.system, &workload, &provenance, &mut |event| line.draw(&event))?;
+            self.lab.run(&on.system, workload, &provenance, &mut |event| line.draw(&event))?;
         Ok(result.complete.then_some(result))
     }
 
