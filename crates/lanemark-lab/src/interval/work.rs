@@ -112,12 +112,10 @@ pub(crate) fn formula_margin(system: &SystemSpec) -> f64 {
         return LAW;
     }
     let links = system.first().port_paths().flat_map(|path| system.links(path));
-    let margins = links.filter_map(|link| match &link.model {
-        LinkModel::Pcie(link) => {
-            let payload = link.payload_max().get() as f64;
-            Some(2.0 * (payload + PACKET_OVERHEAD) / (2.0 * payload + PACKET_OVERHEAD))
-        }
-        _ => None,
+    let margins = links.filter_map(|link| {
+        let LinkModel::Pcie(link) = &link.model else { return None };
+        let payload = link.payload_max().get() as f64;
+        Some(2.0 * (payload + PACKET_OVERHEAD) / (2.0 * payload + PACKET_OVERHEAD))
     });
     margins.fold(LAW, f64::max)
 }
