@@ -53,7 +53,7 @@ impl SampleKind {
             Self::ForeignResult => ("results from other programs", "lanemark report FILE"),
             Self::Trace => ("traces", "lanemark sim SYSTEM FILE"),
             Self::SmartReport => ("SMART reports", "lanemark plan life --smart FILE"),
-            Self::Job => ("job files", "lanemark sim SYSTEM FILE"),
+            Self::Job => ("job files and loads", "lanemark sim SYSTEM FILE"),
         }
     }
 }
@@ -127,6 +127,7 @@ const FILES: &[(SampleKind, &str, &str, &[u8])] = &[
     ),
     sample!(SmartReport, "samples/smart-june.json", "the same drive 180 days and 7.4 TB later"),
     sample!(Job, "samples/database.fio", "fio: random reads in parallel with log writes"),
+    sample!(Job, "samples/iostat.txt", "`iostat -x` on a machine with a database's load"),
     sample!(
         Job,
         "crates/lanemark-formats/tests/samples/mixed.icf",
