@@ -131,7 +131,7 @@ fn run(page: &str) -> (usize, Vec<String>) {
 }
 
 #[test]
-fn commands_of_the_book_print_the_shown_text() {
+fn every_command_of_the_book_prints_the_shown_text() {
     let left = |page: &String| !RUN_ELSEWHERE.contains(&page.as_str());
     let mut pages: Vec<String> = pages().into_iter().filter(left).collect();
     // The longest pages come first, so that both threads end at about the same time.
