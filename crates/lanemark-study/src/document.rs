@@ -31,6 +31,8 @@ pub struct Document {
     file: String,
     text: String,
     root: Table,
+    /// The label of the host whose values replaced the platform's.
+    host_label: Option<String>,
     /// The errors found so far while [`Document::read`] is running.
     problems: RefCell<Option<Problems>>,
 }
@@ -58,7 +60,7 @@ impl Document {
             StudyError::new(location, error.message().to_owned())
         })?;
         let problems = RefCell::new(None);
-        Ok(Self { file: file.to_owned(), text: text.to_owned(), root, problems })
+        Ok(Self { file: file.to_owned(), text: text.to_owned(), root, host_label: None, problems })
     }
 
     /// Returns whether the file has a table with this name.
@@ -165,7 +167,14 @@ impl Document {
         {
             *name = format!("{name}, {label}");
         }
-        Self { root, ..self.clone() }
+        Self { root, host_label: Some(label.to_owned()), ..self.clone() }
+    }
+
+    /// Returns the name of a platform without the label of its host.
+    pub(crate) fn without_host<'n>(&self, name: &'n str) -> &'n str {
+        let host = self.host_label.as_deref();
+        let board = host.and_then(|host| name.strip_suffix(host)?.strip_suffix(", "));
+        board.unwrap_or(name)
     }
 
     /// Returns the host file with the values of the host file `base` that it lacks in `tables`. Errors about the added

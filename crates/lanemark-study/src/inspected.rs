@@ -138,21 +138,17 @@ fn write_head(
     name: &str,
     cores: Option<u32>,
 ) -> Result<(), StudyError> {
+    let has_hop = |is_wanted: fn(&str) -> bool| {
+        let mut hops = port_paths.iter().flat_map(|port_path| port_path.hops);
+        hops.any(|hop| is_wanted(&hop.place))
+    };
     // The PCI hosts of single-board computers are on the platform bus.
-    let board = port_paths
-        .iter()
-        .flat_map(|port_path| port_path.hops)
-        .any(|hop| hop.place.contains("/platform/"));
-    let host = match () {
-        () if !board => "linux-block",
-        () if port_paths
-            .iter()
-            .flat_map(|port_path| port_path.hops)
-            .any(|hop| is_of_a_fast_board(&hop.place)) =>
-        {
-            "single-board-a76"
-        }
-        () => "single-board",
+    let host = if !has_hop(|place| place.contains("/platform/")) {
+        "linux-block"
+    } else if has_hop(is_of_a_fast_board) {
+        "single-board-a76"
+    } else {
+        "single-board"
     };
     let host_file = Library::built_in().open(LibraryKind::Host, host)?;
     let times = |table: &str| -> String {

@@ -30,8 +30,10 @@ const NVME_QUEUES_MAX: u64 = 65_535;
 /// A platform of the library.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Platform {
-    /// The display name.
+    /// The display name, which includes the host.
     pub name: String,
+    /// The display name without the host.
+    pub board: String,
     /// Processor of the platform.
     pub cpu: CpuSpec,
     /// The power of the platform without its drives, if it is known.
@@ -71,7 +73,9 @@ impl Platform {
     /// # Errors
     /// Returns the first error in the file.
     pub fn read(document: &Document, context: Context<'_>) -> Result<Self, StudyError> {
-        document.read("platform", Some(context), Self::read_document)
+        let mut platform = document.read("platform", Some(context), Self::read_document)?;
+        platform.board = document.without_host(&platform.name).to_owned();
+        Ok(platform)
     }
 
     fn read_document(root: &Section<'_>) -> Result<Self, StudyError> {
@@ -127,7 +131,7 @@ impl Platform {
             Ok(port)
         })?;
         root.finish()?;
-        Ok(Self { name, cpu: cpu_spec, power, journal, protocols, ports })
+        Ok(Self { board: name.clone(), name, cpu: cpu_spec, power, journal, protocols, ports })
     }
 }
 

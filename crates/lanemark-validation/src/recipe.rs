@@ -112,10 +112,12 @@ pub fn platform_file(row: &CorpusRow, plug: Connector, path: Connector, drives: 
     // The values equal the values in the library's platforms for these boards.
     let board = row.text("platform").to_lowercase();
     let is_one_of = |names: [&str; 2]| names.iter().any(|name| board.contains(name));
-    let (payload, completion) = match () {
-        () if is_one_of(["compute module 4", "raspberry pi 4"]) => (128, 64),
-        () if is_one_of(["raspberry pi 5", "compute module 5"]) => (256, 128),
-        () => (256, 256),
+    let (payload, completion) = if is_one_of(["compute module 4", "raspberry pi 4"]) {
+        (128, 64)
+    } else if is_one_of(["raspberry pi 5", "compute module 5"]) {
+        (256, 128)
+    } else {
+        (256, 256)
     };
     let link = |indent: &str, generation, lanes| {
         format!(

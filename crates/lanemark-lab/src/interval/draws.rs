@@ -24,7 +24,8 @@ pub(super) struct DrawnValues {
 /// An uncertain value of a system.
 #[derive(Clone, Debug)]
 pub(super) struct UncertainColumn {
-    /// The display name of the drive or platform.
+    /// The display name of the drive, or of the platform without its host: the processor of a machine is as fast for
+    /// each of its hosts.
     of: String,
     pub(super) value: UncertainValue,
 }
@@ -33,10 +34,10 @@ impl DrawnValues {
     /// Draws the deviations of `values` of `system`. Every second draw negates the deviations of the previous draw, so
     /// that the centre of the draws is the prediction.
     pub(super) fn draw(values: Vec<UncertainValue>, system: &System, seed: u64) -> Self {
-        let target = &system.target;
+        let drive = system.taken.first().map_or(&system.target.drive, |taken| &taken.drive);
         let columns = values.into_iter().map(|value| {
             let is_of_drive = value.parameter.starts_with("drive.");
-            let of = if is_of_drive { &target.drive } else { &target.platform };
+            let of = if is_of_drive { drive } else { &system.platform.board };
             UncertainColumn { of: of.clone(), value }
         });
         let columns: Vec<UncertainColumn> = columns.collect();
@@ -198,6 +199,8 @@ fn normal(rng: &mut Rng) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// Returns the draws of a test whose rate varies by a factor of two on both systems together.
@@ -231,6 +234,23 @@ mod tests {
         assert!(alone.high_ratio > 1.8, "{alone:?}");
         let cancelled = IntervalDraws { whole: false, ..draws };
         assert_eq!((cancelled.paired_interval(0, 1.2), cancelled.rates(0, 0)), (None, None));
+    }
+
+    #[test]
+    fn hosts_of_a_machine_share_its_processor_and_equal_drives_their_values() {
+        let library = lanemark_study::Library::built_in();
+        let streams = |name: &str| -> BTreeSet<String> {
+            let system = crate::assemble(&library, name, &[]).unwrap();
+            let values = DrawnValues::draw(system.uncertain.clone(), &system, 1);
+            values.columns.iter().map(UncertainColumn::stream_name).collect()
+        };
+        let drive = "samsung-990-pro-2tb";
+        let one = streams(&format!("{drive}@workstation-x570,linux-block:m2"));
+        let encrypted = streams(&format!("{drive}@workstation-x570,linux-dm-crypt:m2"));
+        assert!(one.is_subset(&encrypted), "{one:?}, {encrypted:?}");
+        assert!(one.iter().any(|name| name.ends_with("\nprocessor")), "{one:?}");
+        let stripe = streams(&format!("stripe:{drive}@workstation-x570,linux-block:m2+m2-2"));
+        assert_eq!(one, stripe);
     }
 
     #[test]

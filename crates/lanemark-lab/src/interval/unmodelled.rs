@@ -66,17 +66,24 @@ impl UnmodelledFactors {
         let spec = &system.spec;
         let is_disk = matches!(spec.first().drive.media, MediaSpec::Disk(_));
         let share = test.ceiling_read_share().get();
-        match () {
-            () if !system.is_rated => OWN,
-            // A drive with this much spare capacity fills the link even if it is slower than its rating.
-            () if is_full && of_drive(hops) < RATED_LINK.low => OWN,
-            () if is_full => RATED_LINK,
-            () if is_disk => DISK,
-            () if share < 1.0 && has_flushes(test) => Self::for_flushes(spec, test),
-            () if share > 0.0 && share < 1.0 => MIX,
-            () if share >= 1.0 => READS,
-            () if has_cache(spec) && rate < LATER * sample.iops() => SUSTAINED,
-            () => WRITES,
+        // A drive with this much spare capacity fills the link even if it is slower than its rating.
+        let fills_link = is_full && of_drive(hops) < RATED_LINK.low;
+        if !system.is_rated || fills_link {
+            OWN
+        } else if is_full {
+            RATED_LINK
+        } else if is_disk {
+            DISK
+        } else if share < 1.0 && has_flushes(test) {
+            Self::for_flushes(spec, test)
+        } else if share > 0.0 && share < 1.0 {
+            MIX
+        } else if share >= 1.0 {
+            READS
+        } else if has_cache(spec) && rate < LATER * sample.iops() {
+            SUSTAINED
+        } else {
+            WRITES
         }
     }
 

@@ -59,13 +59,16 @@ impl ProtocolName {
                 .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
         };
         let has = |start: &str| parts().any(|part| is_numbered(part, start));
-        match () {
-            () if has("nvme") => Self::Nvme,
-            () if has("usb") => Self::Uasp,
-            () if has("ata") => Self::Ahci,
-            () if has("virtio") || has("vmbus") => Self::Other,
-            () if has("host") => Self::Sas,
-            () => Self::Other,
+        if has("nvme") {
+            Self::Nvme
+        } else if has("usb") {
+            Self::Uasp
+        } else if has("ata") {
+            Self::Ahci
+        } else if has("host") && !has("virtio") && !has("vmbus") {
+            Self::Sas
+        } else {
+            Self::Other
         }
     }
 

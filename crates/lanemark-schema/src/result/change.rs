@@ -5,6 +5,8 @@
 //! `reference/validation/pairs.csv`). A test compares them with that file. `docs/model/what-if.md` describes how they
 //! are learned.
 
+use std::collections::BTreeSet;
+
 use super::SimulatedTarget;
 use crate::workload::Test;
 
@@ -125,10 +127,12 @@ impl RequestGroup {
             test.requests().is_some_and(|requests| requests.mix.flush_every.is_some())
         };
         let is_mix = |test: &Test| test.reads() && test.writes();
-        match () {
-            () if tests.into_iter().any(|test| test.writes() && has_flushes(test)) => Self::Flushed,
-            () if tests.into_iter().any(is_mix) => Self::Mixed,
-            () => Self::Plain,
+        if tests.into_iter().any(|test| test.writes() && has_flushes(test)) {
+            Self::Flushed
+        } else if tests.into_iter().any(is_mix) {
+            Self::Mixed
+        } else {
+            Self::Plain
         }
     }
 
@@ -149,7 +153,7 @@ impl RequestGroup {
 pub fn changes([one, two]: [&SimulatedTarget; 2], [test, other]: [&Test; 2]) -> Vec<ChangeKind> {
     let is_same_platform = one.platform == two.platform;
     let is_same_board = is_same_platform || board(&one.system) == board(&two.system);
-    let is_same_drive = one.drive == two.drive;
+    let is_same_drive = drives(&one.drive) == drives(&two.drive);
     let is_set = is_same_platform && is_same_drive && one.overrides != two.overrides;
     let depth = |test: &Test| u64::from(test.issue_depth()) * u64::from(test.threads);
     let differences = [
@@ -162,6 +166,13 @@ pub fn changes([one, two]: [&SimulatedTarget; 2], [test, other]: [&Test; 2]) -> 
         (ChangeKind::Direction, test.read_share() != other.read_share()),
     ];
     differences.into_iter().filter(|(_, differs)| *differs).map(|(kind, _)| kind).collect()
+}
+
+/// Returns the names of the drives of a system, each once: two drives of a kind in a stripe are not another drive.
+fn drives(all: &str) -> BTreeSet<&str> {
+    let volume = ["stripe", "mirror"].into_iter().any(|kind| all.starts_with(kind));
+    let names = all.split_once(": ").filter(|_| volume).map_or(all, |(_, names)| names);
+    names.split(" + ").collect()
 }
 
 /// Returns the file of the platform in `drive@platform,host:port`, or the whole text if it has a different form.
@@ -224,6 +235,8 @@ mod tests {
             (slower, &plain, &[ChangeKind::Port]),
             (target("990@x570:m2-2"), &plain, &[ChangeKind::Port]),
             (target("980@x570:m2"), &plain, &[ChangeKind::Drive]),
+            (target("stripe of 64 KiB: 990 + 990@x570:m2 + m2-2"), &plain, &[ChangeKind::Port]),
+            (target("990 + 980@x570:m2"), &plain, &[ChangeKind::Drive]),
             (target("980@x570:m2-2"), &plain, &[ChangeKind::Drive, ChangeKind::Port]),
             (target("990@z170:m2"), &plain, &[ChangeKind::Platform]),
             (target("990@x570,linux-polling:m2"), &plain, &[ChangeKind::Host]),

@@ -129,10 +129,12 @@ impl SteadyWindow {
     /// Returns the reason why the window is not steady, or `None` if it is steady.
     pub fn fault(&self) -> Option<UnsteadyReason> {
         let is_within = |value: f64, bound: f64| value <= bound * (1.0 + ROUNDING);
-        match () {
-            () if !is_within(self.range, RANGE_MAX) => Some(UnsteadyReason::Range),
-            () if !is_within(self.slope_range, SLOPE_MAX) => Some(UnsteadyReason::Slope),
-            () => None,
+        if !is_within(self.range, RANGE_MAX) {
+            Some(UnsteadyReason::Range)
+        } else if !is_within(self.slope_range, SLOPE_MAX) {
+            Some(UnsteadyReason::Slope)
+        } else {
+            None
         }
     }
 }

@@ -162,10 +162,12 @@ enum Order {
 
 /// Compares the direction of a predicted ratio with the measured ratio, both as logarithms.
 fn order(predicted: f64, measured: f64) -> Order {
-    match () {
-        () if predicted.abs() < TIE => Order::Tied,
-        () if predicted * measured > 0.0 => Order::Right,
-        () => Order::Wrong,
+    if predicted.abs() < TIE {
+        Order::Tied
+    } else if predicted * measured > 0.0 {
+        Order::Right
+    } else {
+        Order::Wrong
     }
 }
 
