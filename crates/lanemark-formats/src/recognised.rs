@@ -2,6 +2,8 @@
 //!
 //! If a format is known but not supported, the error names it and suggests an alternative.
 
+use lanemark_schema::pasted::restored;
+
 use crate::tables::{self, TableFormat};
 
 /// A supported result format.
@@ -102,6 +104,11 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     (&["%util", "r/s"], "iostat's output", LOAD),
     (&["\"sysstat\"", "\"disk_device\""], "iostat's output", LOAD),
     (
+        &["kB_read/s", "tps"],
+        "iostat's output without -x, which does not state reads, writes and their sizes",
+        "use the output of `iostat -x 1`",
+    ),
+    (
         &["CrystalDiskInfo"],
         "the text output of CrystalDiskInfo",
         "use the output of `smartctl -j -a` with `lanemark inspect`",
@@ -111,7 +118,7 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
 /// Returns the format of a text.
 pub fn recognise(text: &str) -> RecognisedFormat {
     use ResultFormat as F;
-    let text = text.trim_start_matches('\u{feff}');
+    let text = &*restored(text);
     if text.contains("\"fio version\"") {
         return RecognisedFormat::Result(F::FioJson);
     }

@@ -6,6 +6,7 @@
 //! previous line, or one request; a line of a latency is one request. With `log_avg_msec`, latencies are means over an
 //! unknown number of requests and have the size 0; they are refused.
 
+use lanemark_schema::pasted::after_prompt;
 use lanemark_schema::result::{
     DirectionResult, LatencyHistogram, Sample, Series, SeriesPoint, Warning,
 };
@@ -50,8 +51,13 @@ struct Amount {
 
 /// Returns whether the first lines are lines of a log.
 pub(super) fn is_ours(text: &str) -> bool {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).take(20).peekable();
+    let mut lines = text.lines().filter(|line| !is_aside(line)).take(20).peekable();
     lines.peek().is_some() && lines.all(|line| LogLine::read(line).is_some())
+}
+
+/// Returns whether a line is empty or the command that printed the log on a terminal.
+fn is_aside(line: &str) -> bool {
+    line.trim().is_empty() || after_prompt(line).is_some()
 }
 
 /// Reads the text. `file` determines the meaning of the values.
@@ -61,7 +67,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
             .hint("name it as fio does, such as NAME_bw.1.log, or import the JSON of the run")
     })?;
     let mut lines: Vec<LogLine> = Vec::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !is_aside(line)) {
         let wrong = |message: String| FormatError::at(file, index as u64 + 1, message);
         let line = LogLine::read(line)
             .ok_or_else(|| wrong(format!("`{}` is not a line of a log of fio", shown(line))))?;
