@@ -9,8 +9,8 @@ pub(crate) fn number(text: &str) -> Option<(f64, &str)> {
     Some((number, rest))
 }
 
-/// Returns the number at the start of `text`, with the thousands separators and the decimal mark of any locale: `1,234`,
-/// `1.234.567`, `1 234`, `1’234`, `14,6` and `14.6`. A single comma or point before exactly three digits separates
+/// Returns the number at the start of `text`, with the thousands separators and the decimal mark of any locale:
+/// `1,234`, `1.234.567`, `1 234`, `1’234`, `14,6` and `14.6`. A single comma or point before three digits separates
 /// thousands, because programs that group digits do not print three decimals.
 pub(crate) fn localised_number(text: &str) -> Option<f64> {
     let mut groups = vec![String::new()];

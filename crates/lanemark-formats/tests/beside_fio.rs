@@ -165,6 +165,111 @@ fn distributions_send_as_much_to_as_little() {
     }
 }
 
+/// A figure of requests.
+type Figure = fn(&[Request]) -> f64;
+
+/// The rows of the table in the document: options, the name of a figure, and the figure.
+fn rows() -> Vec<(&'static str, &'static str, Figure)> {
+    let reads: Figure = |all| share(all, |request| request.0 == Operation::Read);
+    let writes: Figure = |all| share(all, |request| request.0 == Operation::Write);
+    let trims: Figure = |all| share(all, |request| request.0 == Operation::Trim);
+    let flushes: Figure = |all| share(all, |request| request.0 == Operation::Flush);
+    let small: Figure = |all| share(all, |request| request.2 == 4096);
+    let mean_kib: Figure =
+        |all| all.iter().map(|request| request.2 as f64 / 1024.0).sum::<f64>() / all.len() as f64;
+    let unit_kib: Figure = |all| all.iter().map(|request| request.1).fold(0, gcd) as f64 / 1024.0;
+    let span_mib: Figure = |all| {
+        let ends = || all.iter().map(|request| request.1 + request.2);
+        let starts = || all.iter().map(|request| request.1);
+        (ends().max().unwrap_or(0) - starts().min().unwrap_or(0)) as f64 / 1_048_576.0
+    };
+    let count: Figure = |all| all.len() as f64;
+    let popular: Figure = |all| {
+        let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+        all.iter().for_each(|request| *counts.entry(request.1).or_default() += 1);
+        let mut counts: Vec<usize> = counts.into_values().collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        counts.iter().take(16_384 / 20).sum::<usize>() as f64 / all.len() as f64
+    };
+    vec![
+        ("rw=randrw rwmixread=70 bs=4k", "share of reads", reads),
+        ("rw=randrw rwmixwrite=40 bs=4k", "share of writes", writes),
+        ("rw=randtrimwrite bs=4k", "share of trims", trims),
+        ("rw=randwrite fsync=4 bs=4k", "share of flushes", flushes),
+        ("rw=randwrite fdatasync=9 bs=4k", "share of flushes", flushes),
+        ("rw=randread bssplit=4k/60:16k/10:64k/30", "share of 4 KiB", small),
+        ("rw=randrw bs=4k,16k", "mean size in KiB", mean_kib),
+        ("rw=randread bsrange=4k-64k", "mean size in KiB", mean_kib),
+        ("rw=randread bs=4k blockalign=64k", "alignment in KiB", unit_kib),
+        ("rw=randread bs=4k offset=256m io_size=64m", "accessed part in MiB", span_mib),
+        ("rw=read bs=64k io_size=32m", "requests", count),
+        ("rw=read bs=64k number_ios=300", "requests", count),
+        ("rw=read bs=64k size=16m loops=3", "requests", count),
+        (
+            "rw=randread bs=4k size=64m random_distribution=zipf:1.1",
+            "share to 5% of the blocks",
+            popular,
+        ),
+        (
+            "rw=randread bs=4k size=64m random_distribution=pareto:0.2",
+            "share to 5% of the blocks",
+            popular,
+        ),
+        (
+            "rw=randread bs=4k size=64m random_distribution=normal:10",
+            "share to 5% of the blocks",
+            popular,
+        ),
+        (
+            "rw=randread bs=4k size=64m random_distribution=zoned:50/5:30/15:20/80",
+            "share to 5% of the blocks",
+            popular,
+        ),
+    ]
+}
+
+/// The table of figures in `docs/fio.md` is from these runs; `LANEMARK_DOCS=write` writes it.
+#[test]
+fn the_document_has_the_figures_of_both_programs() {
+    let mut table = "| options | figure | fio 3.33 | Lanemark |\n|---|---|---:|---:|\n".to_owned();
+    for (at, (options, name, figure)) in rows().into_iter().enumerate() {
+        let mut lines = options.replace(' ', "\n") + "\n";
+        for (default, unless) in
+            [("size=1g", "size="), ("norandommap", "norandommap"), ("number_ios=20000", "io_size")]
+        {
+            let is_limited = unless == "io_size"
+                && ["number_ios", "io_size", "loops"].iter().any(|limit| options.contains(limit));
+            if !is_limited && !options.split(' ').any(|option| option.starts_with(unless)) {
+                lines += &format!("{default}\n");
+            }
+        }
+        let Some(fio) = by_fio(&format!("row-{at}"), &lines) else { return };
+        let theirs = figure(&fio);
+        let own = figure(&by_us(&lines, fio.len()));
+        assert!((own / theirs - 1.0).abs() < 0.05, "{options}: {theirs} of fio's, {own} of ours");
+        let text = |value: f64| match value {
+            value if value.fract() == 0.0 => format!("{value}"),
+            value if value < 1.0 => format!("{:.1}%", value * 100.0),
+            value => format!("{value:.1}"),
+        };
+        table += &format!("| `{options}` | {name} | {} | {} |\n", text(theirs), text(own));
+    }
+    let version = Command::new("fio").arg("--version").output().unwrap();
+    if version.stdout.trim_ascii() != b"fio-3.33" {
+        return lanemark_testbed::skipped("the figures in the document are from fio 3.33");
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fio.md");
+    let document = fs::read_to_string(&path).unwrap();
+    let (before, rest) = document.split_once("<!-- fio:figures -->\n").unwrap();
+    let (written, after) = rest.split_once("<!-- end -->").unwrap();
+    if std::env::var("LANEMARK_DOCS").as_deref() == Ok("write") {
+        let document = format!("{before}<!-- fio:figures -->\n{table}<!-- end -->{after}");
+        fs::write(&path, document).unwrap();
+    } else {
+        assert_eq!(written, table, "run this test with LANEMARK_DOCS=write");
+    }
+}
+
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }

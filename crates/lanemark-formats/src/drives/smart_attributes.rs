@@ -1,5 +1,5 @@
-//! The attributes that an ATA drive reports, from the table of `smartctl` or from its JSON. Their numbers and units depend
-//! on the maker; smartctl's database states the unit in the name, such as `Host_Writes_32MiB`.
+//! The attributes that an ATA drive reports, from the table of `smartctl` or from its JSON. Their numbers and units
+//! depend on the maker; smartctl's database states the unit in the name, such as `Host_Writes_32MiB`.
 
 use super::described::ReportedHealth;
 use crate::words::localised_number;

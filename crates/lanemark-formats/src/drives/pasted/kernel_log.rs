@@ -300,7 +300,7 @@ mod tests {
             "{finding}"
         );
         assert!(drives[1].findings.is_empty());
-        // The times of `dmesg -T`, of `dmesg --time-format iso`, and none.
+        // The times of `dmesg -T`, of `dmesg --time-format iso` and of `dmesg -r`, and a log without times.
         for time in
             ["[Mo Apr  3 21:10:11 2023] ", "2023-04-03T21:10:11,123+02:00 ", "<6>[    5.5] ", ""]
         {

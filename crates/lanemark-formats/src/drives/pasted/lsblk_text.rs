@@ -64,7 +64,7 @@ fn aligned_cells(headings: &[Heading<'_>], line: &str) -> Option<Vec<String>> {
         let at = headings.iter().position(is_below).or(before)?;
         let cell = &mut cells[at];
         let heading = &headings[at];
-        // Texts begin below the beginning of the heading, and numbers end below its end. Further words of a text follow.
+        // Texts begin below the beginning of the heading, and numbers end below its end. A text may have further words.
         let fits = !cell.is_empty()
             || word.start == heading.start
             || word.end == heading.end
@@ -172,7 +172,7 @@ mod tests {
     fn empty_columns_and_columns_after_the_model_keep_their_meaning() {
         let text = "NAME    ROTA SCHED       MODEL                        SERIAL            SIZE\n\
                     sda        1 mq-deadline WDC WD40EFRX-68N32N0         WD-WCC7K0000000   3.6T\n\
-                    nvme0n1    0 none        Samsung SSD 970 EVO Plus 1TB S4EWNF0M000000  931,5G\n\
+                    nvme0n1    0 kyber       Samsung SSD 970 EVO Plus 1TB S4EWNF0M000000  931,5G\n\
                     mmcblk0    0 mq-deadline                              0x12345678       29.7G\n";
         let drives = read_any(text, "f").unwrap();
         let models: Vec<_> = drives.iter().map(|drive| drive.model.as_deref()).collect();

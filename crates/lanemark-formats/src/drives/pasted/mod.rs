@@ -51,7 +51,7 @@ pub(super) fn json(root: &Value) -> Option<Vec<DescribedDrive>> {
 
 /// A text that is recognised, but does not describe drives.
 pub(super) struct OtherText {
-    /// What the text is.
+    /// A clause with the name of the text.
     pub(super) found: &'static str,
     /// The command whose output can be read instead.
     pub(super) advice: &'static str,

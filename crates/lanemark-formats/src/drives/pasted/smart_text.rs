@@ -16,7 +16,7 @@ pub(super) fn is_ours(text: &str) -> bool {
         || head.iter().any(|line| line.starts_with("=== START OF"))
 }
 
-/// Reads the outputs of `smartctl`, each of which describes one drive.
+/// Reads the outputs of `smartctl`; each output describes one drive.
 pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
     let titles = ["smartctl ", "=== START OF INFORMATION SECTION"];
     let title = titles.into_iter().find(|title| text.lines().any(|line| line.starts_with(title)));
@@ -131,7 +131,7 @@ pub(super) fn is_health_log(text: &str) -> bool {
     }) || ["critical_warning", "percentage_used"].iter().all(|key| text.contains(key))
 }
 
-/// Reads the outputs of `nvme smart-log`, each of which describes one drive, and of `nvme id-ctrl`.
+/// Reads the outputs of `nvme smart-log` or `nvme id-ctrl`; each health log describes one drive.
 pub(super) fn read_health_log(text: &str) -> Vec<DescribedDrive> {
     sections(text, "Smart Log for NVME device").into_iter().filter_map(logged_drive).collect()
 }
