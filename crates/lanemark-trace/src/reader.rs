@@ -248,7 +248,8 @@ impl<R: BufRead> Reader<R> {
         let message = format!("`{line}` is not the beginning of a known format");
         let mut error = self.error(FieldError::line(message));
         error.hint = Some(format!(
-            "if it is one of {}, use --trace-format, or state the columns in order: --trace-format {COLUMNS_EXAMPLE}",
+            "if it is one of {}, use --trace-format, or state the columns in order: --trace-format {COLUMNS_EXAMPLE}; \
+             `operation=read` if there is no operation, any other word for a column that is not needed",
             names()
         ));
         error
