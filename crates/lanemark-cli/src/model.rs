@@ -7,6 +7,7 @@ pub(crate) mod library;
 pub(crate) mod path;
 pub(crate) mod plan;
 pub(crate) mod replay;
+mod request_rows;
 mod samples;
 pub(crate) mod sim;
 pub(crate) mod study;

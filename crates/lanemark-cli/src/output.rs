@@ -4,6 +4,7 @@ pub(crate) mod delivery;
 pub(crate) mod failure;
 pub(crate) mod formats;
 pub(crate) mod messages;
+pub(crate) mod other_text;
 pub(crate) mod outlets;
 pub(crate) mod progress;
 pub(crate) mod provenance;

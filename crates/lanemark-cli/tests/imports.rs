@@ -266,6 +266,67 @@ fn a_job_file_of_any_name_is_a_workload() {
 }
 
 #[test]
+fn a_file_for_another_command_is_named_with_that_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let system = "samsung-950-pro-512gb@workstation-z170:m2";
+    let kdiskmark =
+        "KDiskMark (2.2.1)\n[Read]\nRandom 4 KiB (Q= 1, T= 1): 2.4 MB/s [ 602.6 IOPS]\n";
+    let smart = "smartctl 7.3\nModel Number: A\nPercentage Used: 3%\n";
+    for (file, text, command, name, other) in [
+        ("a.txt", kdiskmark, "sim", "a result of another program", "lanemark report a.txt"),
+        ("b.txt", smart, "sim", "text about drives", "lanemark inspect b.txt"),
+        ("c.txt", kdiskmark, "inspect", "a result of another program", "lanemark report c.txt"),
+        ("d.fio", "[a]\nrw=read\n", "inspect", "a workload", "lanemark sim SYSTEM d.fio"),
+        (
+            "e.csv",
+            "0,R,4096,4096,1577808000000626\n",
+            "inspect",
+            "a trace",
+            "lanemark sim SYSTEM e.csv",
+        ),
+        (
+            "f.csv",
+            "0,R,4096,4096,1577808000000626\n",
+            "report",
+            "a trace",
+            "lanemark sim SYSTEM f.csv",
+        ),
+        ("g.txt", smart, "report", "text about drives", "lanemark inspect FILE"),
+        (
+            "h.csv",
+            "Type,Write %,Block Size,Threads,Queue Depth/Thread,IOPS\n",
+            "report",
+            "ezFIO",
+            "fio",
+        ),
+    ] {
+        std::fs::write(folder.path().join(file), text).unwrap();
+        let words: &[&str] =
+            if command == "sim" { &["sim", system, file, "--no-save"] } else { &[command, file] };
+        let message = lanemark!(folder.path(), words).fails_with(2);
+        assert!(message.contains(name) && message.contains(other), "{command} {file}: {message}");
+    }
+}
+
+#[test]
+fn a_pasted_job_file_is_the_workload_that_it_contains() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = "$ cat job.fio\n[seq]\nrw=read\nbs=1m\nsize=16m\nioengine=libaio\ndirect=1\n";
+    let quoted: String = job.lines().map(|line| format!("> {line}\r\n")).collect();
+    let wide = quoted.encode_utf16().flat_map(u16::to_le_bytes);
+    let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(wide).collect();
+    let system = "samsung-950-pro-512gb@workstation-z170:m2";
+    for (name, bytes) in [("a.txt", job.as_bytes()), ("b.txt", quoted.as_bytes()), ("c.txt", &wide)]
+    {
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+        let words = ["sim", system, name, "--no-save", "--no-interval", "--json"];
+        let result: Value =
+            serde_json::from_str(&lanemark!(folder.path(), &words).stdout()).unwrap();
+        assert_eq!(result["tests"][0]["test"]["name"], "seq", "{name}");
+    }
+}
+
+#[test]
 fn a_saved_import_keeps_every_warning() {
     let folder = tempfile::tempdir().unwrap();
     let samples = project().join("crates/lanemark-formats/tests/foreign");

@@ -112,6 +112,28 @@ fn every_sample_is_replayed() {
 }
 
 #[test]
+fn the_time_of_each_request_is_a_file_that_is_a_trace_itself() {
+    let folder = folder();
+    let trace = trace(&folder, 200);
+    let rows = folder.path().join("requests.csv");
+    let rows = rows.to_str().unwrap();
+    let result = json(&[NVME, &trace, "--no-save", "--series", rows]);
+    let text = fs::read_to_string(rows).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("time_us,operation,offset,length,latency_us"));
+    let reads: Vec<f64> = lines
+        .filter(|line| line.contains(",read,"))
+        .map(|line| line.rsplit(',').next().unwrap().parse().unwrap())
+        .collect();
+    let latency = &result["tests"][0]["samples"][0]["reads"]["latency"];
+    assert_eq!(reads.len(), 160);
+    let mean = reads.iter().sum::<f64>() / 160.0;
+    assert!((mean * 1e3 / latency["mean_ns"].as_f64().unwrap() - 1.0).abs() < 1e-3, "{latency}");
+    let again = json(&[NVME, rows, "--no-save"]);
+    assert_eq!(again["tests"][0]["samples"][0]["replay"]["requests"], 200);
+}
+
+#[test]
 fn several_devices_are_put_on_one_drive_on_request() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();

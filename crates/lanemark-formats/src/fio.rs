@@ -321,7 +321,7 @@ fn test(job: &Job, placed: &JobRange, findings: &mut JobProblems) -> Option<Test
     let direction = RwOption::from_job(job, findings).unwrap_or(RwOption::MIXED);
     let read_share = read_share(job, direction, findings);
     let blocks = BlockSizes::from_job(job, direction, read_share.get(), findings);
-    let depth = depth(job, findings);
+    let depth = depth(job, direction, findings);
     let is_whole = blocks.is_some() && depth.is_some();
     let mut blocks = blocks.unwrap_or_else(BlockSizes::usual);
     let pattern = order::pattern(job, direction, &mut blocks, findings);
@@ -427,7 +427,8 @@ fn flushes(job: &Job, direction: RwOption, findings: &mut JobProblems) -> Option
 }
 
 /// Returns the queue depth. An engine that waits for its requests has one request outstanding, regardless of `iodepth`.
-fn depth(job: &Job, findings: &mut JobProblems) -> Option<u32> {
+/// fio's other engines wait for each trim (`do_io_u_trim` in `libaio.c` and `io_uring.c`).
+fn depth(job: &Job, direction: RwOption, findings: &mut JobProblems) -> Option<u32> {
     let Some(depth) = QUEUE_DEPTH.accept(job.integer("iodepth", findings).unwrap_or(1)) else {
         findings.add_error(job.error("iodepth", &QUEUE_DEPTH.to_string()));
         return None;
@@ -436,6 +437,12 @@ fn depth(job: &Job, findings: &mut JobProblems) -> Option<u32> {
     if depth > 1 && matches!(engine, Ok((IoEngine::Sync, _))) {
         let reason =
             "1, because the engine waits for each request (the default engine of fio is psync)";
+        job.note("iodepth", findings, SupportLevel::Nearly, reason);
+        return Some(1);
+    }
+    let trims_only = direction.trims && !direction.reads && !direction.writes;
+    if depth > 1 && trims_only && matches!(engine, Ok((IoEngine::IoUring, _))) {
+        let reason = "1, because fio waits for each trim";
         job.note("iodepth", findings, SupportLevel::Nearly, reason);
         return Some(1);
     }

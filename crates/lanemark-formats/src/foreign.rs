@@ -1,7 +1,8 @@
 //! Results from other programs, in any supported format.
 
-use std::borrow::Cow;
 use std::fmt;
+
+use lanemark_schema::pasted::restored;
 
 use crate::error::{FormatError, FormatErrors};
 use crate::fio_json::{self, FioOutput};
@@ -35,7 +36,7 @@ impl fmt::Debug for ForeignRun {
 /// Returns the error of the format's reader, or an error if the format is not supported. For a known format, the error
 /// suggests an alternative.
 pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
-    let text = &*unquoted(text.trim_start_matches('\u{feff}'));
+    let text = &*restored(text);
     let format = match recognise(text) {
         RecognisedFormat::Result(format) => format,
         RecognisedFormat::Known(known) => {
@@ -69,23 +70,6 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
         }
     };
     Ok(vec![ForeignRun(ForeignContent::Stated(Box::new(stated)))])
-}
-
-/// Returns a text without the marks `> ` with which e-mails and forums quote lines.
-fn unquoted(text: &str) -> Cow<'_, str> {
-    let is_quoted = |line: &str| line.starts_with('>') && !line.starts_with(">=");
-    if !text.lines().any(is_quoted) {
-        return Cow::Borrowed(text);
-    }
-    let mut plain = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        let mut rest = line;
-        while let Some(inner) = rest.strip_prefix('>').filter(|_| is_quoted(rest)) {
-            rest = inner.strip_prefix(' ').unwrap_or(inner);
-        }
-        plain.push_str(rest);
-    }
-    Cow::Owned(plain)
 }
 
 /// Returns the results of runs: one result per target for fio's JSON, and one result per file for other formats.

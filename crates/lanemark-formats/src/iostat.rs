@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use lanemark_schema::pasted::restored;
 use serde_json::Value;
 
 use crate::error::{FormatError, OptionNote, SupportLevel, shown};
@@ -42,6 +43,7 @@ type Report = Vec<DeviceRow>;
 
 /// Returns whether a text contains extended statistics of iostat.
 pub fn is_ours(text: &str) -> bool {
+    let text = &*restored(text);
     let is_heading = |line: &str| heading(line).is_some();
     text.lines().any(is_heading) || text.contains("\"sysstat\"") && text.contains("\"disk_device\"")
 }
@@ -51,8 +53,13 @@ pub fn is_ours(text: &str) -> bool {
 /// # Errors
 /// Returns an error for an impossible value, an unknown device, or a device without requests.
 pub fn read(text: &str, file: &str, device: Option<&str>) -> Result<FioCommandLine, FormatError> {
-    let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
-    let mut reports = if is_json { json_reports(text, file)? } else { text_reports(text, file)? };
+    let text = &*restored(text);
+    let mut reports = if text.contains("\"sysstat\"") {
+        // A prompt may precede the object.
+        json_reports(&text[text.find('{').unwrap_or(0)..], file)?
+    } else {
+        text_reports(text, file)?
+    };
     reports.retain(|report| !report.is_empty());
     let since_start = reports.len() > 1;
     if since_start {
@@ -69,33 +76,36 @@ pub fn read(text: &str, file: &str, device: Option<&str>) -> Result<FioCommandLi
     Ok(FioCommandLine { text, notes: draft.notes })
 }
 
-/// Returns the columns of a heading, without the first, which names the device.
-fn heading(line: &str) -> Option<Vec<&str>> {
-    let mut words = line.split_whitespace();
-    let first = words.next()?;
-    let columns: Vec<&str> = words.collect();
+/// Returns the columns of a heading, with the position of the device's name: the first or, with `-h`, the last.
+fn heading(line: &str) -> Option<(Vec<&str>, usize)> {
+    let mut columns: Vec<&str> = line.split_whitespace().collect();
+    let device = columns.iter().position(|word| word.trim_end_matches(':') == "Device")?;
+    columns.remove(device);
     let is_extended = ["r/s", "w/s", "%util"].iter().all(|name| columns.contains(name));
-    (first.trim_end_matches(':') == "Device" && is_extended).then_some(columns)
+    is_extended.then_some((columns, device))
 }
 
 fn text_reports(text: &str, file: &str) -> Result<Vec<Report>, FormatError> {
     let mut reports: Vec<Report> = Vec::new();
     let mut columns: Vec<&str> = Vec::new();
+    let mut device_at = 0;
     let mut count = 0;
     for (line, raw) in (1..).zip(text.lines()) {
-        if let Some(found) = heading(raw) {
+        if let Some((found, at)) = heading(raw) {
             columns = found;
+            device_at = at;
             reports.push(Report::new());
             continue;
         }
-        let words: Vec<&str> = raw.split_whitespace().collect();
-        let ([device, values @ ..], Some(report)) = (words.as_slice(), reports.last_mut()) else {
+        let mut values: Vec<&str> = raw.split_whitespace().collect();
+        let Some(report) = reports.last_mut().filter(|_| !values.is_empty()) else {
             columns.clear();
             continue;
         };
         if columns.is_empty() {
             continue;
         }
+        let device = values.remove(device_at.min(values.len() - 1));
         if values.len() != columns.len() {
             let message = format!(
                 "{} has {} values; expected {}",
@@ -110,15 +120,32 @@ fn text_reports(text: &str, file: &str) -> Result<Vec<Report>, FormatError> {
         if count > ROWS_MAX {
             return Err(FormatError::at(file, line, "too many rows").hint("use fewer reports"));
         }
-        let mut row = DeviceRow { line, device: (*device).to_owned(), values: BTreeMap::new() };
+        let mut row = DeviceRow { line, device: device.to_owned(), values: BTreeMap::new() };
         for (column, text) in columns.iter().zip(values) {
-            // Some locales write a decimal comma.
-            let value = text.replace(',', ".").parse().ok();
+            let value = value(column, text);
             row.values.insert((*column).to_owned(), checked(file, line, column, text, value)?);
         }
         report.push(row);
     }
     Ok(reports)
+}
+
+/// Returns the value of a column. Some locales write a decimal comma; with `-h`, percentages have a sign, and sizes
+/// have a unit, such as `28.5M` in a column in kB/s.
+fn value(column: &str, text: &str) -> Option<f64> {
+    let text = text.replace(',', ".");
+    let digits = text.trim_end_matches(['%', 'k', 'M', 'G', 'T']);
+    let number: f64 = digits.parse().ok()?;
+    // Sizes of requests are in kB.
+    let unit = BYTE_COLUMNS.iter().find(|(name, _)| column.ends_with(name));
+    let unit = unit.map_or(1024.0, |(_, unit)| *unit);
+    match &text[digits.len()..] {
+        "" | "%" => Some(number),
+        prefix => {
+            let power = ["k", "M", "G", "T"].iter().position(|known| *known == prefix)?;
+            Some(number * 1024_f64.powi(power as i32 + 1) / unit)
+        }
+    }
 }
 
 fn json_reports(text: &str, file: &str) -> Result<Vec<Report>, FormatError> {
@@ -367,6 +394,20 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn the_units_of_human_output_and_a_prompt_give_the_same_load() {
+        let text = "$ iostat -xh 1\n  r/s rkB/s r_await rareq-sz w/s wkB/s %util Device\n 1822.00 28.5M 0,21 16.0k 0.00 0.0k 99.6% nvme0n1\n";
+        assert!(
+            load(text, None).text.contains("bs=16384\nrate_iops=1822\n"),
+            "{}",
+            load(text, None).text
+        );
+        let json = r#"$ iostat -o JSON
+            {"sysstat": {"hosts": [{"statistics": [{"disk": [{"disk_device": "sda",
+            "r/s": 50.0, "w/s": 0.0, "rkB/s": 200.0, "util": 5.0}]}]}]}}"#;
+        assert!(load(json, None).text.contains("bs=4096\nrate_iops=50\n"));
     }
 
     #[test]

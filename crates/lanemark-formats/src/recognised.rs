@@ -2,6 +2,9 @@
 //!
 //! If a format is known but not supported, the error names it and suggests an alternative.
 
+use lanemark_schema::pasted::restored;
+
+use crate::drives;
 use crate::tables::{self, TableFormat};
 
 /// A supported result format.
@@ -56,6 +59,9 @@ const FIO: &str = "run the same load with `fio --output-format=json+`, and impor
 const METADATA: &str = "it measures operations on names, which are not modelled";
 const DATABASE: &str = "`lanemark oltp` runs a database's transactions and measures its storage";
 const INSPECT: &str = "it describes a machine: `lanemark inspect FILE` shows its drives";
+/// A text that [`drives`] reads.
+const DRIVES: KnownFormat =
+    KnownFormat { name: "another program's text about drives", advice: INSPECT };
 const REPLAY: &str = "it is a trace: `lanemark sim` and `lanemark bench` replay it";
 const LOAD: &str = "it describes a load: `lanemark sim SYSTEM FILE` runs the load on another drive";
 const WORKLOAD: &str = "it is a workload: use it with `lanemark sim` or `lanemark bench`";
@@ -68,12 +74,9 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     (&["\"Devices\"", "\"ModelNumber\""], "the JSON of `nvme list`", INSPECT),
     (&["\"blockdevices\""], "lsblk's JSON", INSPECT),
     (&["<topology"], "lstopo's XML", INSPECT),
-    (
-        &["SMART", "=== START OF INFORMATION SECTION ==="],
-        "smartctl's text",
-        "use the output of `smartctl -j -a` with `lanemark inspect`",
-    ),
     (&["LnkSta:", "LnkCap:"], "lspci's output", INSPECT),
+    (&[" Non-Volatile memory controller: "], "lspci's output", INSPECT),
+    (&[" SATA controller: "], "lspci's output", INSPECT),
     (&["iolog", "fio version 2"], "a fio trace", REPLAY),
     (&["'TEST SETUP"], "Iometer's settings", WORKLOAD),
     (&["AS SSD Benchmark"], "an AS SSD Benchmark result", MEASURE),
@@ -102,16 +105,16 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     (&["%util", "r/s"], "iostat's output", LOAD),
     (&["\"sysstat\"", "\"disk_device\""], "iostat's output", LOAD),
     (
-        &["CrystalDiskInfo"],
-        "the text output of CrystalDiskInfo",
-        "use the output of `smartctl -j -a` with `lanemark inspect`",
+        &["kB_read/s", "tps"],
+        "iostat's output without -x, which does not state reads, writes and their sizes",
+        "use the output of `iostat -x 1`",
     ),
 ];
 
 /// Returns the format of a text.
 pub fn recognise(text: &str) -> RecognisedFormat {
     use ResultFormat as F;
-    let text = text.trim_start_matches('\u{feff}');
+    let text = &*restored(text);
     if text.contains("\"fio version\"") {
         return RecognisedFormat::Result(F::FioJson);
     }
@@ -158,6 +161,7 @@ pub fn recognise(text: &str) -> RecognisedFormat {
         KNOWN.iter().find(|(needles, ..)| needles.iter().all(|needle| head.contains(needle)));
     match known {
         Some(&(_, name, advice)) => RecognisedFormat::Known(KnownFormat { name, advice }),
+        None if drives::is_ours(text) => RecognisedFormat::Known(DRIVES),
         None if is_json => RecognisedFormat::Result(F::FioJson),
         None => RecognisedFormat::Unknown,
     }
@@ -192,6 +196,8 @@ mod tests {
             ("{\"blockdevices\": []}", "lsblk's JSON"),
             ("AS SSD Benchmark 2.0\nName: x", "an AS SSD Benchmark result"),
             ("1024+0 records in\n1024+0 records out\n", "dd's output"),
+            ("smartctl 7.3\n=== START OF\n", "another program's text about drives"),
+            ("01:00.0 Non-Volatile memory controller: Samsung", "lspci's output"),
             ("fio --rw=read", "a command line"),
             ("; a job\n[seq]\nrw=read\nbs=1m\n", "a fio job file"),
             ("", "unknown"),

@@ -9,6 +9,39 @@ pub(crate) fn number(text: &str) -> Option<(f64, &str)> {
     Some((number, rest))
 }
 
+/// Returns the number at the start of `text`, with the thousands separators and the decimal mark of any locale:
+/// `1,234`, `1.234.567`, `1 234`, `1’234`, `14,6` and `14.6`. A single comma or point before three digits separates
+/// thousands, because programs that group digits do not print three decimals.
+pub(crate) fn localised_number(text: &str) -> Option<f64> {
+    let mut groups = vec![String::new()];
+    let mut marks = Vec::new();
+    let mut letters = text.trim_start().chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter.is_ascii_digit() {
+            groups.last_mut()?.push(letter);
+        } else if ",. \u{a0}\u{2009}\u{202f}'’".contains(letter)
+            && letters.peek().is_some_and(char::is_ascii_digit)
+        {
+            marks.push(letter);
+            groups.push(String::new());
+        } else {
+            break;
+        }
+    }
+    let last = groups.last()?;
+    let is_decimal = marks.last().is_some_and(|mark| {
+        let is_thousands = last.len() == 3
+            && marks.iter().all(|other| other == mark)
+            && groups.first().is_some_and(|first| (1..=3).contains(&first.len()) && first != "0");
+        matches!(mark, ',' | '.') && !is_thousands
+    });
+    let digits = match groups.split_last() {
+        Some((fraction, whole)) if is_decimal => format!("{}.{fraction}", whole.concat()),
+        _ => groups.concat(),
+    };
+    digits.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
 /// Returns the whole number at the start of `text`.
 pub(crate) fn whole_number(text: &str) -> Option<u32> {
     let text = text.trim_start();
@@ -99,6 +132,28 @@ mod tests {
         for text in ["", "MB", "1.2.3 MB", "7", "1 X", "µ"] {
             assert_eq!(size(text, false), None, "{text}");
         }
+    }
+
+    #[test]
+    fn numbers_of_all_locales_are_read() {
+        for (text, number) in [
+            ("1,000,204,886,016 [1.00 TB]", 1_000_204_886_016.0),
+            ("1.600.321.314.816 [1,60 TB]", 1_600_321_314_816.0),
+            ("500 107 862 016 bytes", 500_107_862_016.0),
+            ("500\u{202f}107\u{202f}862\u{202f}016 bytes", 500_107_862_016.0),
+            ("28’604’965 [14.6 TB]", 28_604_965.0),
+            ("9.025", 9_025.0),
+            ("1000.2 GB", 1000.2),
+            ("1000,2 GB", 1000.2),
+            ("1.000,25", 1000.25),
+            ("34567.890", 34_567.89),
+            ("0.125", 0.125),
+            ("100%", 100.0),
+            ("43 Celsius", 43.0),
+        ] {
+            assert_eq!(localised_number(text), Some(number), "{text}");
+        }
+        assert!(localised_number("x").is_none() && localised_number("").is_none());
     }
 
     #[test]

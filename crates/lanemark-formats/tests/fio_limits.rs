@@ -178,6 +178,16 @@ fn the_mix_follows_from_either_share() {
         [trims("randwrite"), trims("randtrim"), trims("trimwrite")],
         [Ratio::ZERO, Ratio::ONE, Ratio::HALF]
     );
+    // fio waits for each trim, but not for the writes between trims.
+    for (engine, rw, wanted) in [
+        ("libaio", "randtrim", Some(1)),
+        ("io_uring", "trim", Some(1)),
+        ("libaio", "trimwrite", Some(16)),
+        ("null", "randtrim", Some(16)),
+    ] {
+        let job = format!("size=6m\nioengine={engine}\niodepth=16\nrw={rw}");
+        assert_eq!(test(&job).queue_depth(), wanted, "{engine} {rw}");
+    }
 }
 
 #[test]

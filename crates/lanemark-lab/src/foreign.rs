@@ -5,6 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use lanemark_formats::foreign::{self, ForeignRun};
 use lanemark_formats::{FormatError, RecognisedFormat, ResultFormat, recognise};
 use lanemark_formats::{ImportedResult, SuppliedSettings};
+use lanemark_schema::pasted::restored;
 use lanemark_schema::result::{Provenance, RunResult, Warning};
 
 use crate::encoding::hash;
@@ -33,7 +34,7 @@ fn without_mark(text: &str) -> &str {
 
 /// Returns whether another program wrote `text`; otherwise it may be a Lanemark result.
 pub(crate) fn is_foreign(text: &str) -> bool {
-    let text = without_mark(text);
+    let text = &*restored(text);
     match recognise(text) {
         // JSON that does not state a fio version.
         RecognisedFormat::Result(ResultFormat::FioJson) => text.contains("\"fio version\""),

@@ -14,7 +14,7 @@ use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::{Library, workload};
 use rustix::fs::OFlags;
 
-use crate::encoding::hash;
+use crate::encoding::{decoded, hash};
 use crate::error::LabError;
 use crate::input;
 
@@ -97,13 +97,16 @@ fn foreign_workload(file: &str) -> Option<ForeignWorkload> {
     }
     let mut head = Vec::new();
     fs::File::open(path).and_then(|file| file.take(HEAD_MAX).read_to_end(&mut head)).ok()?;
-    // The last line may be cut.
-    let whole = head.iter().rposition(|byte| *byte == b'\n').map_or(head.len(), |end| end + 1);
-    let text = std::str::from_utf8(&head[..whole]).ok()?;
-    if fio::is_job_file(text) {
+    // The last line may be cut. In UTF-16, a line feed has two bytes.
+    if head.len() as u64 == HEAD_MAX && !head.starts_with(&[0xff, 0xfe]) {
+        let whole = head.iter().rposition(|byte| *byte == b'\n').map_or(head.len(), |end| end + 1);
+        head.truncate(whole);
+    }
+    let text = decoded(head).ok()?;
+    if fio::is_job_file(&text) {
         return Some(ForeignWorkload::FioJobs);
     }
-    iostat::is_ours(text).then_some(ForeignWorkload::Iostat)
+    iostat::is_ours(&text).then_some(ForeignWorkload::Iostat)
 }
 
 /// Returns whether a name denotes a workload file of another program, possibly followed by a test.

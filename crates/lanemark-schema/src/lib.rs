@@ -17,6 +17,7 @@
 #![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
+pub mod pasted;
 pub mod result;
 pub mod rng;
 pub mod text;

@@ -14,9 +14,10 @@
 //! Names are case-insensitive, `_bytes` may follow offset and length, and columns with other names are ignored. A list
 //! from the user may contain `operation=read` instead of a column, for a trace of one kind of request. A trace without
 //! a time column can only be replayed as fast as possible. Lines that begin with `#` are comments. The columns are
-//! separated by commas or, if a line of a known list does not contain a comma, by white space.
+//! separated by semicolons, or by commas if the line does not contain a semicolon, or otherwise by white space. Decimal
+//! commas are accepted.
 //!
-//! Commas or line ends in quotes, and other separators, are not supported. A unit is stated by the name of its column,
+//! Separators or line ends in quotes are not supported. A unit is stated by the name of its column,
 //! and never guessed from the numbers.
 
 use std::str::FromStr;
@@ -206,7 +207,7 @@ impl ColumnsParser {
         if std::mem::take(&mut self.may_have_heading) && is_heading(line) {
             return Ok(ParsedLine::Nothing);
         }
-        let mut cells = Cells { fields: Fields::new(line), comma: line.contains(&b',') };
+        let mut cells = Cells::new(line);
         let mut request = RecordedRequest {
             time: None,
             device: b"",
@@ -260,20 +261,26 @@ impl ColumnsParser {
     }
 }
 
-/// The cells of a line, separated by commas or by white space.
+/// The cells of a line, separated by semicolons, by commas or by white space.
 struct Cells<'l> {
     fields: Fields<'l>,
-    comma: bool,
+    has_separator: bool,
 }
 
 impl<'l> Cells<'l> {
+    fn new(line: &'l [u8]) -> Self {
+        let fields = Fields::with_semicolons(line);
+        Self { has_separator: fields.has_cells(), fields }
+    }
+
     fn next(&mut self, name: &'static str) -> Result<Field<'l>, FieldError> {
-        let field = if self.comma { self.fields.cell(name) } else { self.fields.word(name) };
+        let field =
+            if self.has_separator { self.fields.cell(name) } else { self.fields.word(name) };
         field.map(unquoted)
     }
 
     fn end(&mut self, count: usize) -> Result<(), FieldError> {
-        if self.comma { self.fields.cells_end(count) } else { self.fields.words_end(count) }
+        if self.has_separator { self.fields.cells_end(count) } else { self.fields.words_end(count) }
     }
 }
 
@@ -294,7 +301,7 @@ fn flag(field: Field<'_>, operation: Operation) -> Result<Operation, FieldError>
 
 /// Returns whether a line has names instead of numbers.
 fn is_heading(line: &[u8]) -> bool {
-    let mut cells = Cells { fields: Fields::new(line), comma: line.contains(&b',') };
+    let mut cells = Cells::new(line);
     let first_letters = std::iter::from_fn(|| cells.next("a name").ok()).take(COLUMNS_MAX);
     let mut first_letters = first_letters.filter_map(|cell| cell.text.first().copied());
     !first_letters.any(|letter| letter.is_ascii_digit() || letter == b'-')
@@ -307,14 +314,14 @@ pub(crate) fn is_header(line: &[u8]) -> bool {
 
 /// Returns whether a line consists of names that a list of columns must translate.
 pub(crate) fn is_unknown_heading(line: &[u8]) -> bool {
-    line.contains(&b',') && is_heading(line)
+    line.iter().any(|byte| b",;".contains(byte)) && is_heading(line)
 }
 
 fn header(line: &[u8]) -> Result<Vec<Column>, FieldError> {
-    let mut fields = Fields::new(line);
+    let mut cells = Cells::new(line);
     let mut columns: Vec<Column> = Vec::new();
-    while let Some(field) = fields.optional_cell("a column's name") {
-        let column = column(unquoted(field))?;
+    while let Ok(field) = cells.next("a column's name") {
+        let column = column(field)?;
         let is_same_column = |other: &Column| other.role() == column.role();
         if column != Column::Other && columns.iter().any(is_same_column) {
             return Err(field.fault("one column of each kind").hint(HINT));

@@ -25,6 +25,8 @@ pub(crate) struct Field<'l> {
 pub(crate) struct Fields<'l> {
     line: &'l [u8],
     next: usize,
+    /// The byte between cells.
+    separator: u8,
 }
 
 impl FieldError {
@@ -71,7 +73,9 @@ impl<'l> Field<'l> {
     /// steps. A fraction of a step is truncated.
     #[inline]
     pub(crate) fn decimal(&self, steps: u64) -> Result<u128, FieldError> {
-        let point = self.text.iter().position(|&byte| byte == b'.').unwrap_or(self.text.len());
+        // A cell contains a comma only if another separator ends it.
+        let is_mark = |&byte: &u8| byte == b'.' || byte == b',';
+        let point = self.text.iter().position(is_mark).unwrap_or(self.text.len());
         let (whole, fraction) = self.text.split_at(point);
         let whole = Field { text: whole, ..*self }.integer().map_err(|_| self.not_a_number())?;
         let value = u128::from(whole) * u128::from(steps);
@@ -103,7 +107,19 @@ impl<'l> Field<'l> {
 
 impl<'l> Fields<'l> {
     pub(crate) fn new(line: &'l [u8]) -> Self {
-        Self { line, next: 0 }
+        Self { line, next: 0, separator: b',' }
+    }
+
+    /// Starts to read cells that are separated by semicolons, as in locales with a decimal comma, if the line contains
+    /// one.
+    pub(crate) fn with_semicolons(line: &'l [u8]) -> Self {
+        let separator = if line.contains(&b';') { b';' } else { b',' };
+        Self { separator, ..Self::new(line) }
+    }
+
+    /// Returns whether the line contains the byte between cells.
+    pub(crate) fn has_cells(&self) -> bool {
+        self.line.contains(&self.separator)
     }
 
     /// Returns the next field, which ends at white space.
@@ -124,24 +140,24 @@ impl<'l> Fields<'l> {
         (length > 0).then(|| Field { name, text: &self.line[start..self.next], start })
     }
 
-    /// Returns the next field, which ends at a comma, without the white space around it.
+    /// Returns the next field, which ends at a separator, without the white space around it.
     #[inline]
     pub(crate) fn cell(&mut self, name: &'static str) -> Result<Field<'l>, FieldError> {
         self.optional_cell(name).ok_or_else(|| self.missing(name))
     }
 
-    /// Returns the next field, which ends at a comma; `None` if there is no other field.
+    /// Returns the next field, which ends at a separator; `None` if there is no other field.
     #[inline]
     pub(crate) fn optional_cell(&mut self, name: &'static str) -> Option<Field<'l>> {
         if self.next > self.line.len() {
             return None;
         }
         let rest = &self.line[self.next..];
-        let length = rest.iter().position(|&byte| byte == b',').unwrap_or(rest.len());
+        let length = rest.iter().position(|&byte| byte == self.separator).unwrap_or(rest.len());
         let text = &rest[..length];
         let blank = text.len() - text.trim_ascii_start().len();
         let start = self.next + blank;
-        // One past the end means that there are no other fields; a comma at the end is followed by an empty field.
+        // One past the end means that there are no other fields; a separator at the end is followed by an empty field.
         self.next += length + 1;
         Some(Field { name, text: text.trim_ascii(), start })
     }
@@ -204,6 +220,7 @@ mod tests {
         }
         assert_eq!(field("12.000000001").decimal(1_000_000_000_000).unwrap(), 12_000_000_001_000);
         assert_eq!(field("0.1").decimal(1_000).unwrap(), 100);
+        assert_eq!(field("0,1").decimal(1_000).unwrap(), 100);
         assert_eq!(field("7").decimal(1_000).unwrap(), 7_000);
         for bad in ["", ".", "1.", ".5", "1.2.3", "1e9", "-0.1"] {
             assert!(field(bad).decimal(1_000).is_err(), "{bad}");

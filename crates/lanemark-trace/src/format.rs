@@ -125,6 +125,11 @@ impl Format {
         })
     }
 
+    /// Returns whether a tracer prints the format, which may print messages before its first line.
+    pub(crate) fn has_messages(self) -> bool {
+        matches!(self, Self::Blkparse | Self::Biosnoop | Self::Ftrace)
+    }
+
     /// Returns whether a line that begins with `#` is a comment.
     pub(crate) fn has_comments(self) -> bool {
         match self {

@@ -82,6 +82,11 @@ impl<R: BufRead> Lines<R> {
         if self.number == 1 && self.buffer.starts_with(MARK) {
             self.buffer.drain(..MARK.len());
         }
+        // Mails and forums quote lines with `> `; a line of a trace never begins with this character.
+        while self.buffer.first() == Some(&b'>') {
+            let blank = usize::from(self.buffer.get(1) == Some(&b' '));
+            self.buffer.drain(..=blank);
+        }
         Ok(true)
     }
 

@@ -12,6 +12,8 @@ use crate::field::{Field, Fields};
 
 use Column::{Device, Length, Offset, Operation, Other, Sector, Sectors, Time};
 
+/// The names of Alibaba's columns in its README, which some people add as a first line.
+const ALIBABA: &[u8] = b"device_id,opcode,offset,length,timestamp";
 /// The heading of biosnoop's first column.
 const BIOSNOOP: &[u8] = b"TIME(s)";
 
@@ -40,6 +42,9 @@ pub(crate) fn biosnoop() -> ColumnList {
 
 /// Returns whether the cells of a line are a line of Alibaba's traces.
 pub(crate) fn is_alibaba(line: &[u8]) -> bool {
+    if line.eq_ignore_ascii_case(ALIBABA) {
+        return true;
+    }
     let cells = cells(line);
     let [device, operation, rest @ ..] = cells.as_slice() else { return false };
     cells.len() == 5 && is_whole(device) && is_direction(operation) && rest.iter().all(is_whole)

@@ -2,6 +2,7 @@
 
 use std::io::BufRead;
 
+use lanemark_schema::pasted::after_prompt;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, TraceArrival};
 
@@ -34,6 +35,8 @@ pub struct Options {
 
 /// Maximum number of lines that are examined to detect the format.
 const LOOKED_AT_MAX: usize = 512;
+/// Maximum number of lines before the first line of a trace: the messages of the tool that prints it.
+const PREAMBLE_MAX: u32 = 20;
 
 /// The irregularities that a reader found in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -182,49 +185,74 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Detects the format from the first line that is neither empty nor a comment; this line is read again afterwards.
+    /// Detects the format from the first line that is neither empty, a comment nor a message; this line is read again
+    /// afterwards.
     fn detect(&mut self) -> Result<Format, TraceError> {
+        let mut first_error = None;
+        let mut messages = 0;
         while self.advance()? {
             let line = self.lines.line().trim_ascii();
-            if line.is_empty() || line.starts_with(b"#") {
+            if line.is_empty() || line.starts_with(b"#") || is_aside(line) {
                 continue;
             }
-            let format = match Format::recognise(line) {
-                FormatCandidates::Of(format) => format,
-                FormatCandidates::FiveNumbers => self.five_numbers()?,
-                FormatCandidates::FiveDecimals => return Err(self.five_decimals()),
-                FormatCandidates::Heading => {
-                    let message = format!(
-                        "`{}` does not name the columns of a known format",
-                        shown_text(line)
-                    );
-                    let mut error = self.error(FieldError::line(message));
-                    error.hint = Some(format!(
-                        "state the columns in order, such as --trace-format {COLUMNS_EXAMPLE}; \
-                         `operation=read` if there is no operation, any other word for a column that is not needed"
-                    ));
-                    return Err(error);
+            // Only tracers print messages. After an unknown line, a line of numbers can have any meaning.
+            let is_message = !line[0].is_ascii_digit() && messages < PREAMBLE_MAX;
+            let is_first = first_error.is_none();
+            let error = match Format::recognise(line) {
+                FormatCandidates::Of(format) if is_first || format.has_messages() => {
+                    self.lines.hold();
+                    return Ok(format);
                 }
-                FormatCandidates::Unknown => {
-                    let fault = FieldError::line(format!(
-                        "`{}` is not the beginning of a known format",
-                        shown_text(line)
-                    ));
-                    let mut error = self.error(fault);
-                    error.hint = Some(format!(
-                        "if it is one of {}, use --trace-format, or state the columns in \
-                         order: --trace-format {COLUMNS_EXAMPLE}",
-                        names()
-                    ));
-                    return Err(error);
+                FormatCandidates::FiveNumbers if is_first => {
+                    let format = self.five_numbers()?;
+                    self.lines.hold();
+                    return Ok(format);
                 }
+                FormatCandidates::FiveDecimals if is_first => return Err(self.five_decimals()),
+                FormatCandidates::Heading => self.unknown_columns(),
+                FormatCandidates::Of(_)
+                | FormatCandidates::FiveNumbers
+                | FormatCandidates::FiveDecimals
+                | FormatCandidates::Unknown => self.unknown_format(),
             };
-            self.lines.hold();
-            return Ok(format);
+            let error = first_error.take().unwrap_or(error);
+            if !is_message {
+                return Err(error);
+            }
+            first_error = Some(error);
+            messages += 1;
         }
-        let mut error = self.error(FieldError::line("the trace is empty"));
-        error.line = None;
-        Err(error)
+        let empty = || {
+            let mut error = self.error(FieldError::line("the trace is empty"));
+            error.line = None;
+            error
+        };
+        Err(first_error.unwrap_or_else(empty))
+    }
+
+    /// Returns the error of a trace whose current line has names of columns that are not known.
+    fn unknown_columns(&self) -> TraceError {
+        let line = shown_text(self.lines.line().trim_ascii());
+        let message = format!("`{line}` does not name the columns of a known format");
+        let mut error = self.error(FieldError::line(message));
+        error.hint = Some(format!(
+            "state the columns in order, such as --trace-format {COLUMNS_EXAMPLE}; `operation=read` if there is no \
+             operation, any other word for a column that is not needed"
+        ));
+        error
+    }
+
+    /// Returns the error of a trace whose current line belongs to no known format.
+    fn unknown_format(&self) -> TraceError {
+        let line = shown_text(self.lines.line().trim_ascii());
+        let message = format!("`{line}` is not the beginning of a known format");
+        let mut error = self.error(FieldError::line(message));
+        error.hint = Some(format!(
+            "if it is one of {}, use --trace-format, or state the columns in order: --trace-format {COLUMNS_EXAMPLE}; \
+             `operation=read` if there is no operation, any other word for a column that is not needed",
+            names()
+        ));
+        error
     }
 
     /// Detects the format of a trace whose current line contains five whole numbers.
@@ -300,6 +328,7 @@ impl<R: BufRead> Reader<R> {
                     Err(fault) => Err(fault),
                 },
                 Ok(ParsedLine::Nothing) => continue,
+                Err(_) if is_aside(text) => continue,
                 Err(fault) => Err(fault),
             };
             match found {
@@ -335,6 +364,12 @@ impl<R: BufRead> Reader<R> {
             unreadable: false,
         }
     }
+}
+
+/// Returns whether a line was added around a pasted trace: the command after a prompt, or a code fence.
+fn is_aside(line: &[u8]) -> bool {
+    line.starts_with(b"```")
+        || std::str::from_utf8(line).is_ok_and(|line| after_prompt(line).is_some())
 }
 
 const FLUSH: Access =

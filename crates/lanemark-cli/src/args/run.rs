@@ -22,7 +22,7 @@ pub(crate) struct SeriesArgs {
     /// Record each test in intervals of this length, such as "1s" [default: 1,000 intervals for tests of 1 min or more]
     #[arg(long, help_heading = "Workload", value_name = "TIME")]
     pub(crate) interval: Option<Duration>,
-    /// Also write the intervals of the last test to this CSV file
+    /// Also write the intervals of the last test or, for a trace, the time of each request to this CSV file
     #[arg(long, help_heading = "Output", value_name = "FILE")]
     pub(crate) series: Option<PathBuf>,
     /// Also write an HTML page to this file

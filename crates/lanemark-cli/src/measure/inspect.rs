@@ -159,7 +159,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome, Failure> {
             if let Some(outcome) = described::show(args, &text, file)? {
                 return Ok(outcome);
             }
-            Sysfs::of_lspci(&text, file).map_err(described::refused)?
+            Sysfs::of_lspci(&text, file).map_err(|error| described::refused(error, file))?
         }
     };
     let inspection = inspect(&sysfs, target).map_err(|error| no_device(args, error.into()))?;

@@ -21,6 +21,7 @@ use lanemark_trace::{Options, Reader, TraceInput};
 use crate::args::BenchArgs;
 use crate::model::replay::empty_trace_error;
 use crate::output::failure::Failure;
+use crate::output::other_text;
 
 /// Maximum number of outstanding requests for a replay at recorded times.
 const OUTSTANDING_USUAL: u32 = 128;
@@ -129,7 +130,8 @@ impl RecordedTrace {
             .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
         let text = TraceInput::new(file)
             .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
-        Ok(Reader::new(name, BufReader::with_capacity(1 << 18, text), &self.options)?)
+        Reader::new(name, BufReader::with_capacity(1 << 18, text), &self.options)
+            .map_err(|error| other_text::failure(path).unwrap_or_else(|| error.into()))
     }
 
     fn read(

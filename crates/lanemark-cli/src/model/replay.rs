@@ -13,13 +13,14 @@ use lanemark_study::{Library, Location, System, workload};
 use lanemark_trace::{Format, Options, Reader, TraceError, TraceNotes};
 
 use crate::args::{SimArgs, refuse_with_trace};
+use crate::model::request_rows::RequestRows;
 use crate::model::trace_file;
 use crate::model::trace_file::TraceDigest;
-use crate::output::delivery::ResultDelivery;
+use crate::output::delivery::{ExtraFiles, ResultDelivery};
 use crate::output::failure::{CommandOutcome, Failure};
 use crate::output::formats::RequestedSections;
 use crate::output::progress::Progress;
-use crate::output::{formats, provenance, stop};
+use crate::output::{formats, other_text, provenance, stop};
 
 /// Replays the trace in `path` on a system.
 pub(crate) fn run(
@@ -41,7 +42,8 @@ pub(crate) fn run(
         action: args.trace.action.unwrap_or_default(),
         as_one: args.as_one,
     };
-    let mut reader = Reader::new(name.as_str(), input, &options)?;
+    let mut reader = Reader::new(name.as_str(), input, &options)
+        .map_err(|error| other_text::failure(path).unwrap_or_else(|| error.into()))?;
     if reader.format() == Format::Mqsim && options.devices.is_empty() && system.spec.drives() == 1 {
         // MQSim itself ignores the numbers of devices.
         reader.take_as_one();
@@ -57,7 +59,8 @@ pub(crate) fn run(
     let requested = RequestedSections { detail: true, evidence: args.explain };
     let printer = move |result: &RunResult| formats::result_text(result, json, format, requested);
     let out = args.run.save.destination();
-    let files = args.over_time.files();
+    let files = ExtraFiles { series: None, ..args.over_time.files() };
+    let mut requests = RequestRows::open(args.over_time.series.as_deref())?;
     let delivery = ResultDelivery::open(out, &what, &provenance.started_at, files, printer)?;
 
     let mut progress = Progress::new();
@@ -72,7 +75,7 @@ pub(crate) fn run(
         reader.next()
     });
     let plan = plan(args, system);
-    let outcome = replay(&spec, &plan, limited, &mut watch);
+    let outcome = replay(&spec, &plan, limited, &mut watch, &mut |ended| requests.add(ended));
     drop(progress);
     let run = outcome.map_err(|error| failure(error, &name, &reader.devices()))?;
     let replayed = run.sample.replay.as_ref().map_or(0, |replay| replay.requests);
@@ -86,7 +89,9 @@ pub(crate) fn run(
     let mut result = result(run, system, id, file, &reader.notes(), plan.laid_out);
     result.workload.faults = faults;
     result.provenance = provenance;
+    let written = requests.write();
     delivery.deliver(&mut result)?;
+    written?;
     Ok(if result.complete { CommandOutcome::Done } else { CommandOutcome::Interrupted })
 }
 
@@ -98,7 +103,6 @@ fn check_options(args: &SimArgs) -> Result<(), Failure> {
         ("--repeats", args.scale.repeats.is_some()),
         ("--steady", args.over_time.steady.is_some()),
         ("--interval", args.over_time.interval.is_some()),
-        ("--series", args.over_time.series.is_some()),
         ("--bottleneck", args.bottleneck),
         ("--full", args.full),
     ])

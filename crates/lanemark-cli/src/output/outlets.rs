@@ -16,6 +16,12 @@ pub(crate) const PLOT: FileKind =
 /// A series as CSV.
 pub(crate) const SERIES: FileKind =
     FileKind { mark: "test,repeat,start_seconds,", word: "series", option: "--series" };
+/// The requests of a replayed trace.
+pub(crate) const REQUESTS: FileKind = FileKind {
+    mark: "time_us,operation,offset,length,latency_us",
+    word: "requests",
+    option: "--series",
+};
 /// A fitted drive.
 pub(crate) const DRIVE: FileKind =
     FileKind { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };

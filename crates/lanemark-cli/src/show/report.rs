@@ -5,7 +5,7 @@ mod list;
 
 use std::path::Path;
 
-use lanemark_formats::{RecognisedFormat, ResultFormat, recognise};
+use lanemark_formats::{RecognisedFormat, recognise};
 use lanemark_lab::results::OutputFile;
 use lanemark_lab::sweep::provenance as sweep_provenance;
 use lanemark_lab::{ResultSet, input, json, results};
@@ -16,7 +16,7 @@ use crate::output::failure::{CommandOutcome, Failure};
 use crate::output::formats::{OutputFormat, RequestedSections};
 use crate::output::messages::tell;
 use crate::output::outlets::PAGE;
-use crate::output::{self, formats, provenance};
+use crate::output::{self, formats, other_text, provenance};
 use form::OutForm;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<CommandOutcome, Failure> {
@@ -32,7 +32,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<CommandOutcome, Failure> {
     let out = out.transpose()?;
     check_table(args, out.map(|(_, form)| form))?;
     let reservation = out.map(|(out, form)| form.reserve(out)).transpose()?;
-    let mut set = ResultSet::load(&args.results, &args.supplied.settings())?;
+    let mut set = ResultSet::load(&args.results, &args.supplied.settings())
+        .map_err(|error| trace_failure(args).unwrap_or_else(|| error.into()))?;
     set.notes.iter().for_each(|note| tell!("note: {note}"));
     name_runs(args, &mut set)?;
     match out.zip(reservation) {
@@ -145,7 +146,7 @@ fn show_sweep(args: &ReportArgs, name: &str) -> Result<Option<CommandOutcome>, F
         return Ok(None);
     }
     let path = results::find_result_file(Path::new(name))?;
-    if is_iometer(&path) {
+    if other_text::failure(&path).is_some() {
         return Ok(None);
     }
     let page = match &args.out {
@@ -179,11 +180,15 @@ fn print_answer(set: &ResultSet) -> Result<(), Failure> {
     }
 }
 
-/// Returns whether a CSV file is an Iometer results file instead of a sweep.
-fn is_iometer(path: &Path) -> bool {
-    // A pipe can be read only once, so it is treated as a sweep.
-    let read_text = || String::from_utf8(input::bytes(path, input::RESULT_MAX).ok()?).ok();
-    let recognised_format = || Some(recognise(&read_text()?));
-    !input::is_piped(path)
-        && recognised_format() == Some(RecognisedFormat::Result(ResultFormat::Iometer))
+/// Returns the failure for a named file that is a trace.
+fn trace_failure(args: &ReportArgs) -> Option<Failure> {
+    let is_unknown = |path: &Path| {
+        let text = String::from_utf8(input::head(path, 1 << 20).ok()?).ok()?;
+        (recognise(&text) == RecognisedFormat::Unknown).then_some(())
+    };
+    args.results
+        .iter()
+        .map(Path::new)
+        .filter(|path| path.is_file())
+        .find_map(|path| is_unknown(path).and_then(|()| other_text::failure(path)))
 }

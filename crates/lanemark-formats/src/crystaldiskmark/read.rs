@@ -207,11 +207,8 @@ fn program(text: &str) -> (SourceProgram, String) {
 fn figures(line: &str) -> Option<FigureLine<'_>> {
     let at = line.find(" MB/s")?;
     let (label, rate) = line[..at].rsplit_once(':')?;
-    let (megabytes, rest) = number(rate)?;
-    if !rest.trim().is_empty() {
-        return None;
-    }
-    let figure = |text: Option<&str>| text.and_then(number).map(|(number, _)| number);
+    let megabytes = figure(rate)?;
+    let figure = |text: Option<&str>| text.and_then(figure);
     let rest = &line[at..];
     Some(FigureLine {
         label,
@@ -219,6 +216,13 @@ fn figures(line: &str) -> Option<FigureLine<'_>> {
         iops: figure(text_between(rest, "[", " IOPS]")),
         latency_us: figure(text_between(rest, "<", " us>")),
     })
+}
+
+/// Returns the number in a text that contains nothing else. Some locales write a decimal comma.
+fn figure(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let digits = if text.contains('.') { text.to_owned() } else { text.replace(',', ".") };
+    number(&digits).filter(|(_, rest)| rest.is_empty()).map(|(number, _)| number)
 }
 
 /// Returns whether the label names a sequential test; `None` if it does not name a test.

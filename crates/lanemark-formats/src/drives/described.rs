@@ -61,6 +61,12 @@ pub struct ReportedHealth {
     pub thermal_transitions: Option<f64>,
     /// Number of errors of the medium that the drive could not correct.
     pub media_errors: Option<f64>,
+    /// Number of sectors that the drive has replaced.
+    pub reallocated_sectors: Option<f64>,
+    /// Number of sectors that the drive could not read, and has not replaced.
+    pub pending_sectors: Option<f64>,
+    /// Number of checksum errors on the link.
+    pub link_errors: Option<f64>,
     /// Share of the spare blocks that are left, in per cent.
     pub spare: Option<f64>,
     /// Share of the spare blocks from which the drive warns, in per cent.
@@ -108,6 +114,12 @@ impl DescribedDrive {
             ),
             (self.health.thermal_transitions, "times slower because of its temperature"),
             (self.health.media_errors, "media errors"),
+            (self.health.pending_sectors, "sectors that the drive could not read"),
+            (self.health.reallocated_sectors, "replaced sectors"),
+            (
+                self.health.link_errors,
+                "checksum errors on the link since it was made: check the cable",
+            ),
         ] {
             if let Some(number) = number.filter(|number| *number > 0.0) {
                 self.findings.push(format!("{number:.0} {words}"));

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::described::{
     DescribedDrive, NVME_UNIT, ReportedHealth, ReportedUsage, count, device_name, text,
 };
+use super::smart_attributes::{SECTOR, SmartAttribute};
 
 pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
     let value_at = |path: &[&str]| path.iter().try_fold(root, |value, key| value.get(key));
@@ -18,7 +19,8 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
     const NVME: &str = "nvme_smart_health_information_log";
     let nvme = |key: &str| figure(&[NVME, key]);
     let temperature = figure(&["temperature", "current"]).or_else(|| nvme("temperature"));
-    let health = ReportedHealth {
+    let attributes = attributes(root);
+    let mut health = ReportedHealth {
         is_failing: value_at(&["smart_status", "passed"])
             .and_then(Value::as_bool)
             .map(|passed| !passed),
@@ -28,11 +30,12 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
         }),
         minutes_above_warning: nvme("warning_temp_time"),
         minutes_above_critical: nvme("critical_comp_time"),
-        thermal_transitions: None,
         media_errors: nvme("media_errors"),
         spare: nvme("available_spare"),
         spare_threshold: nvme("available_spare_threshold"),
+        ..ReportedHealth::default()
     };
+    SmartAttribute::judge(&attributes, &mut health);
     let speed = |key: &str| text(value_at(&["interface_speed", key, "string"]));
     vec![DescribedDrive {
         name,
@@ -54,7 +57,7 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
             written_bytes: nvme("data_units_written")
                 .map(|units| units * NVME_UNIT)
                 .or_else(|| Some(statistic(root, "Logical Sectors Written")? * SECTOR))
-                .or_else(|| attribute_written(root))
+                .or_else(|| SmartAttribute::written(&attributes))
                 .or_else(|| scsi_written(root)),
             power_on_hours: figure(&["power_on_time", "hours"]),
             reported_at: figure(&["local_time", "time_t"]),
@@ -64,9 +67,6 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
     }]
 }
 
-/// Unit of ATA's counts of sectors. Drives with larger logical sectors are hard disks.
-const SECTOR: f64 = 512.0;
-
 /// Returns a value of the ATA device statistics.
 fn statistic(root: &Value, name: &str) -> Option<f64> {
     let pages = root.get("ata_device_statistics")?.get("pages")?.as_array()?;
@@ -75,27 +75,16 @@ fn statistic(root: &Value, name: &str) -> Option<f64> {
     found.next()?.get("value")?.as_f64().filter(|value| *value >= 0.0)
 }
 
-/// Returns the data that the host has written according to the ATA attributes. Their numbers and units depend on the
-/// maker; smartctl's database states the unit in the name, such as `Host_Writes_32MiB`.
-fn attribute_written(root: &Value) -> Option<f64> {
-    const UNITS: [(&str, f64); 5] = [
-        ("LBA", SECTOR),
-        ("Sectors", SECTOR),
-        ("32MiB", 33_554_432.0),
-        ("GiB", 1_073_741_824.0),
-        ("GB", 1e9),
-    ];
-    let rows = root.get("ata_smart_attributes")?.get("table")?.as_array()?;
-    rows.iter().find_map(|row| {
-        let name = row.get("name")?.as_str()?;
-        let is_of_host = ["Host", "Total", "Lifetime"].iter().any(|word| name.starts_with(word));
-        if !is_of_host || !name.contains("Writ") || name.contains("NAND") {
-            return None;
-        }
-        let (_, unit) = UNITS.iter().find(|(unit, _)| name.contains(unit))?;
-        let raw = row.get("raw")?.get("value")?.as_f64().filter(|raw| *raw >= 0.0)?;
-        Some(raw * unit)
-    })
+/// Returns the ATA attributes.
+fn attributes(root: &Value) -> Vec<SmartAttribute<'_>> {
+    let rows = root.get("ata_smart_attributes").and_then(|all| all.get("table")?.as_array());
+    rows.into_iter().flatten().filter_map(attribute).collect()
+}
+
+fn attribute(row: &Value) -> Option<SmartAttribute<'_>> {
+    let raw = row.get("raw")?.get("value")?.as_f64().filter(|raw| *raw >= 0.0)?;
+    let id = u32::try_from(row.get("id")?.as_u64()?).ok()?;
+    Some(SmartAttribute { id, name: row.get("name")?.as_str()?, raw })
 }
 
 /// Returns the data that the host has written according to the SCSI log of write errors, which prints units of 10^9

@@ -7,6 +7,8 @@
 
 use std::rc::Rc;
 
+use lanemark_schema::pasted::{after_prompt, restored};
+
 use super::job_environment::JobEnvironment;
 use super::option;
 use crate::error::{FormatError, shown};
@@ -52,10 +54,16 @@ const EXAMINED_MAX: usize = 400;
 /// options.
 pub fn is_job_file(text: &str) -> bool {
     let head: String = text.split_inclusive('\n').take(EXAMINED_MAX).collect();
-    let significant = |line: &&str| !line.is_empty() && !line.starts_with([';', '#']);
-    let mut lines = head.trim_start_matches('\u{feff}').lines().map(str::trim).filter(significant);
+    let head = restored(&head);
+    let significant = |line: &&str| !is_aside(line);
+    let mut lines = head.lines().map(str::trim).filter(significant);
     let begins = lines.next().is_some_and(|line| line.starts_with('['));
     begins && lines.any(|line| !line.starts_with('[')) && foreign_line(&head).is_none()
+}
+
+/// Returns whether a line is empty, a comment, or the command that printed the file on a terminal.
+fn is_aside(line: &str) -> bool {
+    line.is_empty() || line.starts_with([';', '#']) || after_prompt(line).is_some()
 }
 
 /// Returns the number of the first line that cannot belong to a job file, because it is not a comment, a section, an
@@ -67,6 +75,7 @@ fn foreign_line(text: &str) -> Option<u64> {
         let word = line.split([' ', '\t', '=']).next().unwrap_or_default();
         let section = line.starts_with('[') && line.contains(']');
         line.is_empty()
+            || is_aside(raw.trim())
             || section
             || word == "include"
             || option::find(&word.to_ascii_lowercase()).is_some()
@@ -83,7 +92,7 @@ struct JobFileReader<'a, 'f> {
 
 impl JobFileReader<'_, '_> {
     fn file(&mut self, text: &str, file: &Rc<str>, depth: u32) {
-        for (index, raw) in text.lines().enumerate() {
+        for (index, raw) in restored(text).lines().enumerate() {
             let line = index as u64 + 1;
             self.count += 1;
             if self.count > LINES_MAX {
@@ -105,7 +114,7 @@ impl JobFileReader<'_, '_> {
     ) -> Result<(), FormatError> {
         let raw = raw.trim_start_matches('\u{feff}');
         let text = raw.split([';', '#']).next().unwrap_or_default().trim();
-        if text.is_empty() {
+        if text.is_empty() || is_aside(raw.trim()) {
             return Ok(());
         }
         if let Some(rest) = text.strip_prefix('[') {

@@ -6,8 +6,9 @@
 //! previous line, or one request; a line of a latency is one request. With `log_avg_msec`, latencies are means over an
 //! unknown number of requests and have the size 0; they are refused.
 
+use lanemark_schema::pasted::after_prompt;
 use lanemark_schema::result::{
-    DirectionResult, LatencyHistogram, Sample, Series, SeriesPoint, Warning,
+    DirectionResult, LatencyHistogram, RatePhase, Sample, Series, SeriesPoint, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
 
@@ -50,8 +51,13 @@ struct Amount {
 
 /// Returns whether the first lines are lines of a log.
 pub(super) fn is_ours(text: &str) -> bool {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).take(20).peekable();
+    let mut lines = text.lines().filter(|line| !is_aside(line)).take(20).peekable();
     lines.peek().is_some() && lines.all(|line| LogLine::read(line).is_some())
+}
+
+/// Returns whether a line is empty or the command that printed the log on a terminal.
+fn is_aside(line: &str) -> bool {
+    line.trim().is_empty() || after_prompt(line).is_some()
 }
 
 /// Reads the text. `file` determines the meaning of the values.
@@ -61,7 +67,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
             .hint("name it as fio does, such as NAME_bw.1.log, or import the JSON of the run")
     })?;
     let mut lines: Vec<LogLine> = Vec::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !is_aside(line)) {
         let wrong = |message: String| FormatError::at(file, index as u64 + 1, message);
         let line = LogLine::read(line)
             .ok_or_else(|| wrong(format!("`{}` is not a line of a log of fio", shown(line))))?;
@@ -140,7 +146,51 @@ fn sample(lines: &[LogLine], kind: LogKind) -> Result<Sample, String> {
     let mut next = || results.next().flatten();
     let reads = next();
     let writes = next();
-    Ok(Sample { elapsed, reads, writes, trims: next(), series, ..Sample::empty() })
+    let phases = series.as_ref().map_or_else(Vec::new, phases);
+    Ok(Sample { elapsed, reads, writes, trims: next(), series, phases, ..Sample::empty() })
+}
+
+/// Minimum number of points of a phase.
+const PHASE_POINTS: usize = 2;
+/// Minimum ratio of the rates of two phases.
+const PHASE_RATIO: f64 = 1.5;
+/// Minimum share of the variance of the rate that two phases must explain.
+const PHASE_SHARE: f64 = 0.75;
+
+/// Returns the time before and the time after the largest step of the rate; empty if the step is not clear. The step
+/// is at the point that minimises the variance within the two phases.
+fn phases(series: &Series) -> Vec<RatePhase> {
+    let rates: Vec<f64> = series.points.iter().map(|point| point.requests() as f64).collect();
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let count = rates.len();
+    let all = mean(&rates);
+    let total: f64 = rates.iter().map(|rate| (rate - all).powi(2)).sum();
+    let mut sum: f64 = rates.iter().take(PHASE_POINTS.saturating_sub(1)).sum();
+    let mut best = (0.0, 0);
+    for at in PHASE_POINTS..count.saturating_sub(PHASE_POINTS - 1) {
+        sum += rates[at - 1];
+        let before = sum / at as f64;
+        let after = (all * count as f64 - sum) / (count - at) as f64;
+        let explained =
+            at as f64 * (before - all).powi(2) + (count - at) as f64 * (after - all).powi(2);
+        if explained > best.0 {
+            best = (explained, at);
+        }
+    }
+    let (explained, at) = best;
+    if at == 0 || explained < PHASE_SHARE * total {
+        return Vec::new();
+    }
+    let before = mean(&rates[..at]);
+    let after = mean(&rates[at..]);
+    if before.max(after) < PHASE_RATIO * before.min(after) {
+        return Vec::new();
+    }
+    let seconds = series.interval.as_seconds();
+    let until = Duration::from_picoseconds(series.interval.picoseconds() * at as u64);
+    [(until, before), (series.elapsed(), after)]
+        .map(|(until, requests)| RatePhase { until, iops: requests / seconds, ended_by: None })
+        .to_vec()
 }
 
 /// Returns the amounts of the lines of one direction.

@@ -1,6 +1,7 @@
 //! Programs that print one table: every figure in its unit, and no setting that the table does not state.
 
 use super::*;
+use lanemark_schema::result::RatePhase;
 
 fn direct(result: &RunResult) -> Option<bool> {
     let Target::Measured(target) = &result.target else { panic!() };
@@ -120,6 +121,13 @@ fn a_log_of_rates_has_its_mean_and_its_series() {
         (series.throughput(0), series.throughput(5)),
         (1_024_000.0 * 1024.0, 102_400.0 * 1024.0)
     );
+    // The rate falls after half the time; the log does not state why.
+    let half = RatePhase { until: series.elapsed(), iops: 800.0, ended_by: None };
+    let fast = RatePhase { until: Duration::from_microseconds(1_500_000), iops: 8000.0, ..half };
+    assert_eq!(single_sample(&one).phases, [fast, half]);
+    let without_step = sample("fio_bw.1.log").replace("102400,", "902400,");
+    let one = log(&without_step, "fio_bw.1.log").unwrap();
+    assert!(single_sample(&one).phases.is_empty());
     let iops = "1000, 50, 0, 4096, 0\n2000, 30, 0, 4096, 0\n2000, 20, 1, 4096, 0\n";
     let one = log(iops, "a/x_iops.2.log").unwrap();
     assert_eq!(figures(&one), (60.0 * 4096.0, 60.0, 0.0));

@@ -1,6 +1,6 @@
 //! Reads the output of `lspci -vvv` and `lspci -tv` (pciutils), as far as it concerns storage.
 //!
-//! The text is converted to a sysfs tree of its functions, and the tree is inspected. `pasted` removes the characters
+//! The text is converted to a sysfs tree of its functions, and the tree is inspected. `restored` removes the characters
 //! that were added around pasted text. From `-vvv` output, `verbose` reads bridges with the buses below them, classes,
 //! drivers, the capabilities and states of links (`LnkCap`, `LnkSta`), and payload sizes (`DevCap`, `DevCtl`). From
 //! `-tv` output, `bus_tree` reads the position and name of each function. Neither format names drives: an NVMe function
@@ -12,7 +12,6 @@
 
 mod bus_tree;
 mod function;
-mod pasted;
 mod verbose;
 
 use std::collections::BTreeMap;
@@ -22,6 +21,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use lanemark_files::private::{PrivateFolder, write_step};
+use lanemark_schema::pasted::restored;
 use lanemark_schema::result::DRIVES_NOT_SHOWN;
 
 use function::{FunctionAddress, LspciFunction};
@@ -79,7 +79,7 @@ pub enum LspciProblem {
 ///
 /// # Errors Returns an I/O error of the temporary folder. The inner error states why the text does not describe a tree.
 pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
-    let functions = match functions(&pasted::clean(text)) {
+    let functions = match functions(&restored(text)) {
         Ok(functions) => functions,
         Err(problem) => return Ok(Err(problem)),
     };

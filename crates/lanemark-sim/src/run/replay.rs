@@ -21,9 +21,9 @@ use crate::run::progress::Progress;
 use crate::simulator::SimError;
 use crate::spec::CheckedSystem;
 use lanemark_schema::result::Sample;
-use lanemark_schema::units::{Bytes, Instant};
+use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::bound::{BLOCK, QUEUE_DEPTH};
-use lanemark_schema::workload::{Test, TraceArrival};
+use lanemark_schema::workload::{Access, Test, TraceArrival};
 use run::RunningReplay;
 
 /// Maximum number of outstanding requests in an open loop: the maximum queue depth of a test.
@@ -73,6 +73,17 @@ pub struct ReplayRun {
     pub sample: Sample,
     /// A summary of the trace, as a test.
     pub test: Test,
+}
+
+/// A request of a trace that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplayedRequest {
+    /// The time from which the latency is measured: when the request was due or, in a closed loop, submitted.
+    pub at: Instant,
+    /// The request.
+    pub access: Access,
+    /// Latency of the request; `None` if the request failed.
+    pub latency: Option<Duration>,
 }
 
 /// A reason why a replay cannot continue.
@@ -165,7 +176,7 @@ impl FromStr for Speed {
 
 /// Replays `arrivals` on `spec`: device i of the trace on drive i, or the only device on the volume. `watch` receives
 /// the progress at intervals, and can end the replay by returning false; the result then covers the requests completed
-/// up to that point.
+/// up to that point. `each` receives every request when it has ended.
 ///
 /// # Errors
 /// Returns a [`ReplayError`] at the first request that cannot be read or submitted, or if the simulation cannot
@@ -175,8 +186,9 @@ pub fn replay<E>(
     plan: &ReplaySettings,
     arrivals: impl IntoIterator<Item = Result<TraceArrival, E>>,
     watch: &mut dyn FnMut(&Progress) -> bool,
+    each: &mut dyn FnMut(&ReplayedRequest),
 ) -> Result<ReplayRun, ReplayError<E>> {
-    let mut run = RunningReplay::new(spec, plan);
+    let mut run = RunningReplay::new(spec, plan, each);
     let mut complete = true;
     for arrival in arrivals {
         let arrival = arrival.map_err(ReplayError::Trace)?;

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use crate::run::progress::Progress;
 use crate::run::replay::{
     OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, ReplayError, ReplayRun, ReplaySettings,
     RequestRefusal, Speed, replay,
@@ -43,7 +44,8 @@ fn try_run(
     plan: &ReplaySettings,
     arrivals: &[TraceArrival],
 ) -> Result<ReplayRun, ReplayError<Infallible>> {
-    replay(&checked(spec), plan, arrivals.iter().map(|arrival| Ok(*arrival)), &mut |_| true)
+    let arrivals = arrivals.iter().map(|arrival| Ok(*arrival));
+    replay(&checked(spec), plan, arrivals, &mut |_| true, &mut |_| ())
 }
 
 fn run(
@@ -213,16 +215,22 @@ fn an_endless_trace_is_pulled_as_it_is_replayed_and_can_be_ended() {
         Some(Ok::<_, Infallible>(arrival(pulled, Operation::Read, pulled % 9000 * 4096, 512)))
     });
     let mut looks = 0;
-    let run = replay(&checked(&nvme(small_drive())), &at_depth(4), endless, &mut |progress| {
+    let mut ended = 0;
+    let mut watch = |progress: &Progress| {
         looks += 1;
         assert!(progress.now > Instant::ZERO);
         looks < 2
+    };
+    let system = checked(&nvme(small_drive()));
+    let run = replay(&system, &at_depth(4), endless, &mut watch, &mut |request| {
+        ended += u64::from(request.latency.is_some());
     });
     let sample = run.unwrap().sample;
     let replay = sample.replay.as_ref().unwrap();
     assert!(!sample.complete);
     assert_eq!(replay.requests, pulled);
     assert_eq!(sample.operations(), pulled - 4, "those under way are not counted");
+    assert_eq!(ended, sample.operations());
 }
 
 #[test]

@@ -212,7 +212,8 @@ fn a_replay_over_a_retrained_link_equals_one_over_the_new_link() {
         .collect();
     let figures = |system: &SystemSpec, from: usize| {
         let arrivals = arrivals[from..].iter().map(|arrival| Ok::<_, Infallible>(*arrival));
-        let sample = replay(&checked(system), &plan, arrivals, &mut |_| true).unwrap().sample;
+        let sample =
+            replay(&checked(system), &plan, arrivals, &mut |_| true, &mut |_| ()).unwrap().sample;
         (sample.elapsed, sample.reads, sample.writes, sample.flushes, sample.trims)
     };
     for (system, text) in cases() {

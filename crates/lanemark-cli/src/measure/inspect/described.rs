@@ -9,8 +9,8 @@ use lanemark_lab::input;
 
 use crate::args::InspectArgs;
 use crate::model::library;
-use crate::output;
 use crate::output::failure::{CommandOutcome, Failure};
+use crate::output::{self, other_text};
 
 /// Returns the file that the arguments name instead of a sysfs tree: a regular file or a pipe.
 pub(super) fn file(args: &InspectArgs) -> Option<&Path> {
@@ -19,9 +19,12 @@ pub(super) fn file(args: &InspectArgs) -> Option<&Path> {
 }
 
 /// Returns the failure for a text that is neither a list of drives nor lspci's output.
-pub(super) fn refused(error: InspectError) -> Failure {
+pub(super) fn refused(error: InspectError, path: &Path) -> Failure {
     match error {
         InspectError::Lspci { file, problem: LspciProblem::NotLspci } => {
+            if let Some(failure) = other_text::failure(path) {
+                return failure;
+            }
             let message = format!("{}: no known text about drives or their paths", file.display());
             let folder = "to see the path to the disk that holds a file, name the file's folder";
             Failure::input(message).hint(format!("{}; {folder}", drives::HINT))

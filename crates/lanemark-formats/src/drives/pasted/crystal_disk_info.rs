@@ -1,6 +1,6 @@
 //! The text that CrystalDiskInfo copies: one section for each drive.
 
-use super::super::described::{DescribedDrive, ReportedHealth};
+use super::super::described::{DescribedDrive, ReportedHealth, ReportedUsage};
 use super::keyed::KeyedLines;
 
 pub(super) fn is_ours(text: &str) -> bool {
@@ -38,21 +38,35 @@ fn drive(section: Vec<&str>) -> Option<DescribedDrive> {
         model: Some(lines.text(&["model"])?),
         firmware: lines.text(&["firmware"]),
         size_bytes: lines.number(&["disk size"]).map(|gigabytes| (gigabytes * 1e9) as u64),
-        rotational: lines.text(&["rotation rate"]).map(|rate| rate.to_lowercase().contains("rpm")),
+        // `7200 RPM`, `---- (SSD)` or `Unknown`
+        rotational: lines.text(&["rotation rate"]).and_then(|rate| {
+            let is_disk = rate.to_lowercase().contains("rpm");
+            (is_disk || rate.contains("SSD")).then_some(is_disk)
+        }),
         transport: Some(if interface.contains("NVM") {
             "nvme".to_owned()
         } else {
             interface.to_lowercase()
         }),
         link,
-        temperature: lines.number(&["temperature"]),
+        temperature: lines.celsius(&["temperature"]),
         endurance_used: remaining
             .filter(|share| (0.0..=100.0).contains(share))
             .map(|share| 100.0 - share),
         health: ReportedHealth {
-            is_failing: status.map(|status| status.starts_with("Bad")),
+            is_failing: status.as_ref().map(|status| status.starts_with("Bad")),
             ..ReportedHealth::default()
         },
+        usage: ReportedUsage {
+            written_bytes: lines.number(&["host writes"]).map(|gigabytes| gigabytes * 1e9),
+            power_on_hours: lines.number(&["power on hours"]),
+            ..ReportedUsage::default()
+        },
+        findings: status
+            .filter(|status| status.starts_with("Caution"))
+            .map(|status| format!("CrystalDiskInfo rates its health as {status}"))
+            .into_iter()
+            .collect(),
         ..DescribedDrive::default()
     })
 }

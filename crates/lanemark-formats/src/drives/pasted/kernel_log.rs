@@ -19,9 +19,19 @@ struct LoggedLink {
     /// Whether the kernel limited the speed of the SATA link.
     is_limited: bool,
     resets: u32,
+    failed_requests: u32,
     is_mass_storage: bool,
     notes: Vec<String>,
 }
+
+/// Parts of messages by which a log without times is recognised.
+const MESSAGES: [&str; 5] = [
+    "SATA link up",
+    "limiting SATA link speed",
+    "available PCIe bandwidth",
+    "USB Mass Storage device detected",
+    "I/O error, dev ",
+];
 
 pub(super) fn is_ours(text: &str) -> bool {
     let is_message = |line: &str| {
@@ -29,17 +39,29 @@ pub(super) fn is_ours(text: &str) -> bool {
         message != line.trim_start() || line.contains(" kernel: ")
     };
     text.lines().take(50).filter(|line| is_message(line)).count() >= 2
-        || text.lines().take(50).any(|line| line.contains("SATA link up"))
+        || text.lines().take(50).any(|line| MESSAGES.iter().any(|part| line.contains(part)))
 }
 
-/// Returns the message of a line, without its time and the name of the host.
+/// Returns the message of a line, without its time and the name of the host. The time is `[ 5.195416]`, `[Mon Apr 3
+/// 21:10:11 2023]` or, in ISO 8601, a word.
 fn message(line: &str) -> &str {
     let line = line.split_once(" kernel: ").map_or(line, |(_, message)| message).trim_start();
-    let Some(rest) = line.strip_prefix('[') else { return line };
-    match rest.split_once(']') {
-        Some((time, message)) if time.trim().starts_with(|digit: char| digit.is_ascii_digit()) => {
-            message.trim_start()
-        }
+    let is_time = |text: &str| {
+        text.contains([':', '.'])
+            && text.bytes().any(|byte| byte.is_ascii_digit())
+            && text.chars().all(|letter| letter.is_alphanumeric() || " :.,+-".contains(letter))
+    };
+    // `dmesg -r` begins with the level, such as `<6>`.
+    let line = match line.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
+        Some((level, rest)) if level.bytes().all(|byte| byte.is_ascii_digit()) => rest,
+        _ => line,
+    };
+    let timed = match line.strip_prefix('[') {
+        Some(rest) => rest.split_once(']'),
+        None => line.split_once(' ').filter(|(time, _)| time.get(4..5) == Some("-")),
+    };
+    match timed {
+        Some((time, message)) if is_time(time) => message.trim_start(),
         _ => line,
     }
 }
@@ -53,6 +75,14 @@ pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
 }
 
 fn note(links: &mut Vec<LoggedLink>, message: &str) {
+    if let Some((_, rest)) = message.split_once("I/O error, dev ") {
+        // `blk_update_request: I/O error, dev sda, sector 123456 op 0x0:(READ)`
+        let name = rest.split([',', ' ']).next().unwrap_or_default();
+        if let Some(link) = link(links, name) {
+            link.failed_requests += 1;
+        }
+        return;
+    }
     let Some((source, rest)) = message.split_once(": ") else { return };
     let words: Vec<&str> = source.split_whitespace().collect();
     match words.as_slice() {
@@ -190,6 +220,7 @@ impl LoggedLink {
             && self.rates.is_none()
             && self.notes.is_empty()
             && self.resets == 0
+            && self.failed_requests == 0
             || is_usb && !self.is_mass_storage
         {
             return None;
@@ -218,6 +249,9 @@ impl LoggedLink {
                 count => format!("{count} resets or timeouts"),
             };
             drive.findings.push(format!("{resets} of the link or the drive"));
+        }
+        if self.failed_requests > 0 {
+            drive.findings.push(times(self.failed_requests, "failed request"));
         }
         drive.findings.extend(self.notes);
         drive.name = Some(self.name);
@@ -266,6 +300,19 @@ mod tests {
             "{finding}"
         );
         assert!(drives[1].findings.is_empty());
+        // The times of `dmesg -T`, of `dmesg --time-format iso` and of `dmesg -r`, and a log without times.
+        for time in
+            ["[Mo Apr  3 21:10:11 2023] ", "2023-04-03T21:10:11,123+02:00 ", "<6>[    5.5] ", ""]
+        {
+            let other = text.lines().map(|line| {
+                let (_, message) = line.split_once("] ").unwrap();
+                format!("{time}{message}\n")
+            });
+            assert_eq!(read_any(&other.collect::<String>(), "f").unwrap(), drives, "{time}");
+        }
+        let failed =
+            "[6411199.1] blk_update_request: I/O error, dev sda, sector 123456 op 0x0:(READ)\n";
+        assert_eq!(read_any(failed, "f").unwrap()[0].findings, ["1 failed request"]);
         // The kernel had reduced the speed before the log begins.
         let limited = "[ 2.1] ata3: SATA link up 1.5 Gbps (SStatus 113 SControl 310)\n[ 2.2] ata3.00: configured for UDMA/133\n";
         let drives = read_any(limited, "f").unwrap();

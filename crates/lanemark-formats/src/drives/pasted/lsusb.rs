@@ -1,6 +1,6 @@
 //! `lsusb -t`: the tree of USB devices with their drivers and rates. Mass storage devices are the drives.
 
-use super::super::described::DescribedDrive;
+use super::super::described::{DescribedDrive, TEXT_MAX};
 
 /// The finding about a bridge with the driver `usb-storage` (USB Mass Storage Class, Bulk-Only Transport).
 pub(super) const BULK_ONLY: &str =
@@ -11,9 +11,16 @@ pub(super) fn is_ours(text: &str) -> bool {
 }
 
 pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
-    let mut drives = Vec::new();
+    let mut drives: Vec<DescribedDrive> = Vec::new();
     let mut bus = String::new();
+    let mut is_below_drive = false;
     for line in text.lines() {
+        // With -v, the line below a device names it: `ID 04e8:4001 Samsung Electronics Co., Ltd PSSD T7`.
+        let name = line.trim_start().strip_prefix("ID ").and_then(|id| id.split_once(' '));
+        if let (true, Some((_, name)), Some(drive)) = (is_below_drive, name, drives.last_mut()) {
+            drive.model = Some(name.trim().chars().take(TEXT_MAX).collect());
+        }
+        is_below_drive = false;
         if let Some((_, rest)) = line.split_once("/:  Bus ") {
             bus = rest.chars().take_while(char::is_ascii_digit).take(8).collect();
         }
@@ -27,14 +34,16 @@ pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
         let port: String = value("Port ")
             .map(|port| port.chars().take_while(char::is_ascii_digit).take(8).collect())
             .unwrap_or_default();
-        let driver = value("Driver=").unwrap_or_default();
+        let driver = value("Driver=").filter(|name| *name != "[none]").unwrap_or_default();
         let megabits =
-            line.rsplit(',').next().and_then(|rate| rate.trim().strip_suffix('M')?.parse().ok());
+            line.rsplit(',').next().and_then(|rate| rate.trim().split_once('M')?.0.parse().ok());
+        is_below_drive = true;
         drives.push(DescribedDrive {
             name: Some(format!("USB bus {bus}, port {port}")),
             transport: Some(match megabits {
+                Some(rate) if driver.is_empty() => format!("usb, {} Gb/s", f64::from(rate) / 1e3),
                 Some(rate) => format!("usb ({driver}), {} Gb/s", f64::from(rate) / 1e3),
-                None => format!("usb ({driver})"),
+                None => "usb".to_owned(),
             }),
             findings: findings(driver, megabits),
             ..DescribedDrive::default()

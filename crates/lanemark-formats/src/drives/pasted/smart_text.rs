@@ -5,10 +5,9 @@ use serde_json::Value;
 use super::super::described::{
     DescribedDrive, NVME_UNIT, ReportedHealth, ReportedUsage, count, device_name, text,
 };
-use super::keyed::KeyedLines;
-
-/// Kelvin at 0 °C. `nvme smart-log -o json` prints kelvins.
-const KELVIN: f64 = 273.0;
+use super::super::smart_attributes::SmartAttribute;
+use super::keyed::{KELVIN, KeyedLines};
+use crate::words::localised_number;
 
 /// Returns whether the text is the output of `smartctl`.
 pub(super) fn is_ours(text: &str) -> bool {
@@ -17,12 +16,42 @@ pub(super) fn is_ours(text: &str) -> bool {
         || head.iter().any(|line| line.starts_with("=== START OF"))
 }
 
-/// Reads the output of `smartctl`.
+/// Reads the outputs of `smartctl`; each output describes one drive.
 pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
+    let titles = ["smartctl ", "=== START OF INFORMATION SECTION"];
+    let title = titles.into_iter().find(|title| text.lines().any(|line| line.starts_with(title)));
+    sections(text, title.unwrap_or("=== START OF")).into_iter().filter_map(drive).collect()
+}
+
+/// Returns the parts of a text that begin with a line that starts with `title`; the first part also contains the lines
+/// before.
+fn sections<'t>(text: &'t str, title: &str) -> Vec<&'t str> {
+    let mut starts: Vec<usize> = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with(title) {
+            starts.push(at);
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let begins = [0].into_iter().chain(starts.iter().skip(1).copied());
+    begins.zip(ends).map(|(start, end)| &text[start..end]).collect()
+}
+
+fn drive(text: &str) -> Option<DescribedDrive> {
     let lines = KeyedLines::read(text.lines());
-    let model = lines.text(&["model number", "device model", "product"]);
-    if model.is_none() && lines.number(&["percentage used"]).is_none() {
-        return Vec::new();
+    let product = || {
+        let vendor = lines.text(&["vendor"]).unwrap_or_default();
+        Some(format!("{vendor} {}", lines.text(&["product"])?).trim().to_owned())
+    };
+    let model = lines.text(&["model number", "device model"]).or_else(product);
+    let attributes: Vec<SmartAttribute<'_>> =
+        text.lines().filter_map(SmartAttribute::of_line).collect();
+    let attribute = |id: u32| SmartAttribute::raw(&attributes, id);
+    let used = lines.number(&["percentage used", "percentage used endurance indicator"]);
+    if model.is_none() && used.is_none() && attributes.is_empty() {
+        return None;
     }
     // `SATA 3.2, 6.0 Gb/s (current: 3.0 Gb/s)` contains the maximum and the current rate.
     let link = lines.text(&["sata version is"]).and_then(|version| {
@@ -32,25 +61,32 @@ pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
     });
     let verdict =
         lines.text(&["smart overall-health self-assessment test result", "smart health status"]);
-    let attribute = |name: &str| {
-        // `194 Temperature_Celsius 0x0022 064 050 000 Old_age Always - 36 (Min/Max 20/50)`
-        let line = text.lines().find(|line| line.split_whitespace().nth(1) == Some(name))?;
-        line.split_whitespace().nth(9)?.parse::<f64>().ok()
+    let logged = health(&lines);
+    let passes = |verdict: String| verdict.starts_with("PASSED") || verdict.starts_with("OK");
+    let failing = [verdict.map(|verdict| !passes(verdict)), logged.is_failing];
+    let mut health = ReportedHealth {
+        is_failing: failing.into_iter().flatten().reduce(|one, other| one || other),
+        temperature_warning: lines
+            .celsius(&["warning comp. temp. threshold", "drive trip temperature"]),
+        ..logged
     };
-    let health = ReportedHealth {
-        is_failing: verdict
-            .map(|verdict| !(verdict.starts_with("PASSED") || verdict.starts_with("OK"))),
-        temperature_warning: lines.number(&["warning comp. temp. threshold"]),
-        ..health(&lines)
+    SmartAttribute::judge(&attributes, &mut health);
+    let transport = if lines.text(&["nvme version", "total nvm capacity"]).is_some() {
+        Some("nvme".to_owned())
+    } else if lines.text(&["transport protocol"]).is_some_and(|name| name.starts_with("SAS")) {
+        Some("sas".to_owned())
+    } else {
+        lines.text(&["sata version is"]).map(|_| "sata".to_owned())
     };
-    vec![DescribedDrive {
+    let usage = usage(&lines);
+    // `Accumulated power on time, hours:minutes 24755:57`
+    let minutes = lines.text(&["accumulated power on time, hours"]);
+    let hours = || localised_number(minutes.as_ref()?.strip_prefix("minutes ")?.split(':').next()?);
+    Some(DescribedDrive {
         name: None,
+        // An SSD reports `Solid State Device`, and an NVMe drive nothing.
         rotational: lines.text(&["rotation rate"]).map(|rate| rate.contains("rpm")),
-        transport: if lines.text(&["nvme version", "total nvm capacity"]).is_some() {
-            Some("nvme".to_owned())
-        } else {
-            lines.text(&["sata version is"]).map(|_| "sata".to_owned())
-        },
+        transport,
         model,
         firmware: lines.text(&["firmware version", "revision"]),
         size_bytes: lines
@@ -58,14 +94,28 @@ pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
             .map(|bytes| bytes as u64),
         link,
         temperature: lines
-            .number(&["temperature", "current drive temperature"])
-            .or_else(|| attribute("Temperature_Celsius"))
-            .or_else(|| attribute("Airflow_Temperature_Cel")),
-        endurance_used: lines.number(&["percentage used", "percentage used endurance indicator"]),
+            .celsius(&["temperature", "current drive temperature"])
+            .or_else(|| attribute(194))
+            .or_else(|| attribute(190)),
+        endurance_used: used,
         health,
-        usage: usage(&lines),
+        usage: ReportedUsage {
+            written_bytes: usage
+                .written_bytes
+                .or_else(|| SmartAttribute::written(&attributes))
+                .or_else(|| sas_written(text)),
+            power_on_hours: usage.power_on_hours.or_else(hours).or_else(|| attribute(9)),
+            ..usage
+        },
         ..DescribedDrive::default()
-    }]
+    })
+}
+
+/// Returns the data that the host has written to a SAS drive, from the row `write:` of its error counters, whose sixth
+/// column is in units of 10^9 bytes.
+fn sas_written(text: &str) -> Option<f64> {
+    let row = text.lines().find_map(|line| line.trim_start().strip_prefix("write:"))?;
+    localised_number(row.split_whitespace().nth(5)?).map(|gigabytes| gigabytes * 1e9)
 }
 
 /// Returns whether the text is the output of `nvme smart-log` or `nvme id-ctrl`.
@@ -81,8 +131,12 @@ pub(super) fn is_health_log(text: &str) -> bool {
     }) || ["critical_warning", "percentage_used"].iter().all(|key| text.contains(key))
 }
 
-/// Reads the output of `nvme smart-log` or `nvme id-ctrl`.
+/// Reads the outputs of `nvme smart-log` or `nvme id-ctrl`; each health log describes one drive.
 pub(super) fn read_health_log(text: &str) -> Vec<DescribedDrive> {
+    sections(text, "Smart Log for NVME device").into_iter().filter_map(logged_drive).collect()
+}
+
+fn logged_drive(text: &str) -> Option<DescribedDrive> {
     // `Smart Log for NVME device:nvme1n1 namespace-id:ffffffff`
     let title =
         text.lines().find_map(|line| line.trim_start().strip_prefix("Smart Log for NVME device:"));
@@ -91,15 +145,15 @@ pub(super) fn read_health_log(text: &str) -> Vec<DescribedDrive> {
     let model = lines.text(&["mn"]);
     let used = lines.number(&["percentage used"]);
     if model.is_none() && used.is_none() {
-        return Vec::new();
+        return None;
     }
-    vec![DescribedDrive {
+    Some(DescribedDrive {
         name,
         model,
         firmware: lines.text(&["fr"]),
         size_bytes: lines.number(&["tnvmcap"]).map(|bytes| bytes as u64).filter(|bytes| *bytes > 0),
         transport: Some("nvme".to_owned()),
-        temperature: lines.number(&["temperature"]),
+        temperature: lines.celsius(&["temperature"]),
         endurance_used: used,
         health: ReportedHealth {
             temperature_warning: lines
@@ -110,7 +164,7 @@ pub(super) fn read_health_log(text: &str) -> Vec<DescribedDrive> {
         },
         usage: usage(&lines),
         ..DescribedDrive::default()
-    }]
+    })
 }
 
 /// Reads the counters of an NVMe drive, which `smartctl` and `nvme` have in common.
@@ -129,7 +183,7 @@ fn health(lines: &KeyedLines) -> ReportedHealth {
         lines.number(&["thermal temp. 2 transition count", "thermal management t2 trans count"]),
     ];
     ReportedHealth {
-        is_failing: lines.number(&["critical warning"]).and_then(failing),
+        is_failing: lines.bits(&["critical warning"]).map(failing),
         temperature_warning: None,
         minutes_above_warning: lines
             .number(&["warning comp. temperature time", "warning temperature time"]),
@@ -139,13 +193,14 @@ fn health(lines: &KeyedLines) -> ReportedHealth {
         media_errors: lines.number(&["media and data integrity errors", "media errors"]),
         spare: lines.number(&["available spare"]),
         spare_threshold: lines.number(&["available spare threshold"]),
+        ..ReportedHealth::default()
     }
 }
 
 /// Returns whether the bits of a critical warning other than the temperature's are set (NVMe Base Specification, SMART
 /// log: bit 1 is the temperature).
-fn failing(warning: f64) -> Option<bool> {
-    Some(warning as u64 & !0b10 != 0)
+fn failing(warning: u64) -> bool {
+    warning & !0b10 != 0
 }
 
 fn sum(counts: [Option<f64>; 2]) -> Option<f64> {
@@ -171,7 +226,7 @@ pub(super) fn json(root: &Value) -> Option<Vec<DescribedDrive>> {
         temperature: celsius("temperature"),
         endurance_used: number("percent_used"),
         health: ReportedHealth {
-            is_failing: number("critical_warning").and_then(failing),
+            is_failing: number("critical_warning").map(|bits| failing(bits as u64)),
             temperature_warning: celsius("wctemp"),
             minutes_above_warning: number("warning_temp_time"),
             minutes_above_critical: number("critical_comp_time"),
@@ -182,6 +237,7 @@ pub(super) fn json(root: &Value) -> Option<Vec<DescribedDrive>> {
             media_errors: number("media_errors"),
             spare: number("avail_spare"),
             spare_threshold: number("spare_thresh"),
+            ..ReportedHealth::default()
         },
         usage: ReportedUsage {
             written_bytes: number("data_units_written").map(|units| units * NVME_UNIT),
@@ -232,5 +288,48 @@ mod tests {
         assert_eq!(drive.findings.len(), 2, "{:?}", drive.findings);
         assert!(drive.findings[0].contains("3.0 Gb/s, but the drive supports 6.0 Gb/s"));
         assert!(read_any("smartctl 7.3\nSmartctl open device failed\n", "f").is_err());
+    }
+    #[test]
+    fn several_drives_other_locales_and_the_tables_of_ata_and_sas_are_read() {
+        let text = "smartctl 6.6 2016-05-31 r4324 [x86_64-linux-4.15.0] (local build)\n\
+                    Model Number:                       INTEL SSDPE2KE016T7\n\
+                    Total NVM Capacity:                 1.600.321.314.816 [1,60 TB]\n\
+                    Critical Warning:                   0x04\nTemperature:                        43 Celsius\n\
+                    Percentage Used:                    3%\nData Units Written:                 28’604’965 [14,6 TB]\n\
+                    smartctl 7.1 2019-12-30 r5022\nDevice Model:     Samsung SSD 860 EVO 500GB\n\
+                    User Capacity:    500 107 862 016 bytes [500 GB]\n\
+                    \u{20} 5 Reallocated_Sector_Ct PO--CK 100 100 010 - 12\n\
+                    \u{20} 9 Power_On_Hours 0x0032 098 098 000 Old_age Always - 7212h+22m+10.1s\n\
+                    194 Temperature_Celsius 0x0022 040 053 000 Old_age Always - 40 (0 17 0 0 0)\n\
+                    199 CRC_Error_Count 0x003e 100 100 000 Old_age Always - 431\n\
+                    241 Total_LBAs_Written 0x0032 099 099 000 Old_age Always - 2000\n\
+                    smartctl 7.2 2020-12-30 r5155\nVendor:               SEAGATE\nProduct:              ST10000NM002G\n\
+                    Transport protocol:   SAS (SPL-3)\nSMART Health Status: OK\nCurrent Drive Temperature:     62 C\n\
+                    Drive Trip Temperature:        60 C\nAccumulated power on time, hours:minutes 24755:57\n\
+                    write:         0        0         0         0          0      34567.890           0\n";
+        let drives = read_any(text, "f").unwrap();
+        let sizes: Vec<_> = drives.iter().map(|drive| drive.size_bytes).collect();
+        assert_eq!(sizes, [Some(1_600_321_314_816), Some(500_107_862_016), None]);
+        let [nvme, ata, sas] = drives.as_slice() else { panic!("{}", drives.len()) };
+        assert_eq!(nvme.findings, ["the drive reports that it is about to fail"]);
+        assert_eq!(nvme.usage.written_bytes, Some(28_604_965.0 * 512_000.0));
+        assert_eq!((ata.temperature, ata.usage.power_on_hours), (Some(40.0), Some(7212.0)));
+        assert_eq!(ata.usage.written_bytes, Some(1_024_000.0));
+        assert_eq!(ata.findings.len(), 2, "{:?}", ata.findings);
+        assert!(
+            ata.findings[0].starts_with("12 replaced")
+                && ata.findings[1].starts_with("431 checksum")
+        );
+        assert_eq!(sas.model.as_deref(), Some("SEAGATE ST10000NM002G"));
+        assert_eq!(
+            (sas.usage.power_on_hours, sas.usage.written_bytes),
+            (Some(24_755.0), Some(34_567_890_000_000.0))
+        );
+        assert_eq!(sas.findings, ["62 °C; the drive's warning limit is 60 °C"]);
+        let fahrenheit =
+            "critical_warning : 0\ntemperature : 102 °F (312 K)\npercentage_used : 3%\n";
+        assert_eq!(read_any(fahrenheit, "f").unwrap()[0].temperature, Some(39.0));
+        let without_kelvin = fahrenheit.replace(" (312 K)", "");
+        assert_eq!(read_any(&without_kelvin, "f").unwrap()[0].temperature, Some(39.0));
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{
     OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, ReplayError, ReplayRun, ReplaySettings,
-    RequestRefusal,
+    ReplayedRequest, RequestRefusal,
 };
 use crate::engine::budget::BudgetSum;
 use crate::fault::RequestStatus;
@@ -32,7 +32,9 @@ const WRAP_ALIGNMENT: u64 = 4096;
 /// An instant later than all events.
 const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 
-pub(super) struct RunningReplay {
+pub(super) struct RunningReplay<'e> {
+    /// Receives every request when it has ended.
+    each: &'e mut dyn FnMut(&ReplayedRequest),
     storage: Storage,
     plan: ReplaySettings,
     /// Targets on which the devices of the trace are replayed, each with its capacity.
@@ -65,13 +67,18 @@ pub(super) struct RunningReplay {
     errors: RequestErrors,
 }
 
-impl RunningReplay {
-    pub(super) fn new(spec: &CheckedSystem, plan: &ReplaySettings) -> Self {
+impl<'e> RunningReplay<'e> {
+    pub(super) fn new(
+        spec: &CheckedSystem,
+        plan: &ReplaySettings,
+        each: &'e mut dyn FnMut(&ReplayedRequest),
+    ) -> Self {
         let (outstanding_limit, bytes_limit) = match plan.pace {
             Pace::Recorded(_) => (OUTSTANDING_MAX, OUTSTANDING_BYTES_MAX.get()),
             Pace::AsFastAsPossible { queue_depth } => (queue_depth.max(1), u64::MAX),
         };
         Self {
+            each,
             storage: Storage::new(spec, plan.laid_out.into(), StreamKey::from_seed(plan.seed)),
             plan: *plan,
             targets: spec.targets().zip(spec.capacities()).collect(),
@@ -196,11 +203,15 @@ impl RunningReplay {
         self.outstanding -= 1;
         self.outstanding_bytes -= access.length.get();
         self.completed = *completed;
+        let scheduled = Instant::from_picoseconds(*tag);
+        let latency = completed.since(scheduled);
+        let is_done = !matches!(status, RequestStatus::Failed(_));
+        let ended =
+            ReplayedRequest { at: scheduled, access: *access, latency: is_done.then_some(latency) };
+        (self.each)(&ended);
         if let RequestStatus::Failed(kind) = status {
             return self.errors.record(*kind);
         }
-        let scheduled = Instant::from_picoseconds(*tag);
-        let latency = completed.since(scheduled);
         match access.operation {
             Operation::Read => self.reads.record(access.length, latency),
             Operation::Write => self.writes.record(access.length, latency),

@@ -11,9 +11,9 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Load, Pattern, Test, Workload};
-use lanemark_sim::MEMORY;
 use lanemark_sim::replay::{ReplaySettings, replay};
 use lanemark_sim::spec::{MediaSpec, Technology};
+use lanemark_sim::{MEMORY, Progress as SoFar};
 use lanemark_study::{Library, Location, System};
 use lanemark_trace::{Options, Reader};
 
@@ -22,7 +22,7 @@ use crate::model::replay::{empty_trace_error, failure};
 use crate::model::trace_file;
 use crate::output::failure::Failure;
 use crate::output::progress::{LabProgressLine, Progress};
-use crate::output::{provenance, stop};
+use crate::output::{other_text, provenance, stop};
 
 /// Length of the rounds of a workload without rounds.
 const ROUND: Duration = Duration::from_seconds(60);
@@ -167,7 +167,8 @@ impl<'a> LoadSimulation<'a> {
             action: args.action.unwrap_or_default(),
             as_one: false,
         };
-        let mut reader = Reader::new(name.as_str(), input, &options)?;
+        let mut reader = Reader::new(name.as_str(), input, &options)
+            .map_err(|error| other_text::failure(path).unwrap_or_else(|| error.into()))?;
         let limited = reader
             .by_ref()
             .take(usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX));
@@ -180,10 +181,11 @@ impl<'a> LoadSimulation<'a> {
         };
         let flag = stop::on_signal();
         let mut progress = Progress::new();
-        let outcome = replay(&system.spec, &settings, limited, &mut |so_far| {
+        let mut watch = |so_far: &SoFar| {
             progress.show(&format!("{} requests", so_far.requests));
             !stop::requested(&flag)
-        });
+        };
+        let outcome = replay(&system.spec, &settings, limited, &mut watch, &mut |_| ());
         drop(progress);
         let sample = outcome.map_err(|error| failure(error, &name, &reader.devices()))?.sample;
         if !sample.complete {

@@ -1,0 +1,72 @@
+//! The attributes that an ATA drive reports, from the table of `smartctl` or from its JSON. Their numbers and units
+//! depend on the maker; smartctl's database states the unit in the name, such as `Host_Writes_32MiB`.
+
+use super::described::ReportedHealth;
+use crate::words::localised_number;
+
+/// Unit of ATA's counts of sectors. Drives with larger logical sectors are hard disks.
+pub(super) const SECTOR: f64 = 512.0;
+
+/// An attribute with its raw value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct SmartAttribute<'t> {
+    pub(super) id: u32,
+    pub(super) name: &'t str,
+    pub(super) raw: f64,
+}
+
+impl<'t> SmartAttribute<'t> {
+    /// Reads a row of smartctl's table; `None` for another line.
+    ///
+    /// ```text
+    /// 194 Temperature_Celsius 0x0022 064 050 000 Old_age Always - 36 (Min/Max 20/50)
+    /// 194 Temperature_Celsius -O---K 064 050 000 -    36 (Min/Max 20/50)
+    /// ```
+    pub(super) fn of_line(line: &'t str) -> Option<Self> {
+        let words: Vec<&str> = line.split_whitespace().take(10).collect();
+        let [id, name, flags, worth @ ..] = words.as_slice() else { return None };
+        let is_number =
+            |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        let is_row = worth.len() >= 5 && worth.iter().take(3).all(is_number) && flags.len() == 6;
+        // The short form omits two columns.
+        let raw = worth.get(if flags.starts_with("0x") { 6 } else { 4 }).filter(|_| is_row)?;
+        Some(Self { id: id.parse().ok()?, name, raw: localised_number(raw)? })
+    }
+
+    /// Returns the raw value of the attribute with this number.
+    pub(super) fn raw(all: &[Self], id: u32) -> Option<f64> {
+        all.iter().find(|attribute| attribute.id == id).map(|attribute| attribute.raw)
+    }
+
+    /// Sets the values that the attributes state about sectors and the link.
+    pub(super) fn judge(all: &[Self], health: &mut ReportedHealth) {
+        let named = |id: u32, part: &str| {
+            all.iter()
+                .find(|attribute| attribute.id == id && attribute.name.contains(part))
+                .map(|attribute| attribute.raw)
+        };
+        health.reallocated_sectors = named(5, "Reallocate");
+        health.pending_sectors = named(197, "Pending");
+        health.link_errors = named(199, "CRC");
+    }
+
+    /// Returns the data that the host has written.
+    pub(super) fn written(all: &[Self]) -> Option<f64> {
+        const UNITS: [(&str, f64); 5] = [
+            ("LBA", SECTOR),
+            ("Sectors", SECTOR),
+            ("32MiB", 33_554_432.0),
+            ("GiB", 1_073_741_824.0),
+            ("GB", 1e9),
+        ];
+        all.iter().find_map(|Self { name, raw, .. }| {
+            let is_of_host =
+                ["Host", "Total", "Lifetime"].iter().any(|word| name.starts_with(word));
+            if !is_of_host || !name.contains("Writ") || name.contains("NAND") {
+                return None;
+            }
+            let (_, unit) = UNITS.iter().find(|(unit, _)| name.contains(unit))?;
+            Some(raw * unit)
+        })
+    }
+}
