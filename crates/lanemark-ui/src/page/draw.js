@@ -22,6 +22,21 @@ export function shape(name, attributes, ...children) {
   return element;
 }
 
+/** Shows a drawing as an image: scripts inside an image cannot run, and it cannot load anything. */
+export function picture(text, alt) {
+  const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  const image = make("img", { src: url, class: "drawing", alt });
+  image.addEventListener("load", () => URL.revokeObjectURL(url));
+  return image;
+}
+
+/** Saves a text or bytes as a file. */
+export function save(name, type, ...parts) {
+  const url = URL.createObjectURL(new Blob(parts, { type }));
+  make("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
 /** Formats a number with three significant digits and separators. */
 export function number(value) {
   if (value == null || !Number.isFinite(value)) return "–";
