@@ -107,9 +107,12 @@ fn throughput_text(figures: &TestFigures) -> String {
 }
 
 fn single_system_sentence(name: &str, figures: &TestFigures) -> String {
+    if let Some(phases) = &figures.phases {
+        return format!("{name} delivers {phases}");
+    }
     let limit = match busiest_hop(figures) {
         Some(hop) => {
-            format!("{} limits it, {} busy", hop_phrase(hop, figures), percent(hop.utilisation))
+            format!("{} it, {} busy", limits_phrase(hop, figures), percent(hop.utilisation))
         }
         None => match longest(figures) {
             Some(hop) => format!(
@@ -168,8 +171,8 @@ fn comparison_sentence(
         }
         let limit = busiest_hop(figures).map(|hop| {
             format!(
-                " {} limits {}.",
-                upper(&hop_phrase(hop, figures)),
+                " {} {}.",
+                upper(&limits_phrase(hop, figures)),
                 if equal.len() > 1 { "them" } else { "both" }
             )
         });
@@ -188,8 +191,8 @@ fn comparison_sentence(
     let is = if equal.is_empty() { "is" } else { "are" };
     let lead = match slower {
         [(other, slow)] => format!(
-            "{leaders} {is} {} {other}{}: {} versus {}.",
-            faster_phrase(ratio(slow)),
+            "{leaders} {is} {} times as fast as {other}{}: {} versus {}.",
+            times(ratio(slow)),
             interval_text(estimate(figures, slow)),
             throughput_text(figures),
             throughput_text(slow)
@@ -253,7 +256,8 @@ fn is_level(estimate: RatioEstimate) -> bool {
         RatioVerdict::Same => true,
         RatioVerdict::Higher | RatioVerdict::Lower => false,
         RatioVerdict::NotShown => {
-            estimate.interval_80().is_some() || estimate.ratio() < SAME_WITHIN
+            let ratio = estimate.ratio();
+            estimate.interval_80().is_some() || ratio.max(1.0 / ratio) < SAME_WITHIN
         }
     }
 }
@@ -306,6 +310,12 @@ fn hop_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
     if is_assumed { format!("{}, whose speed is assumed,", hop.name) } else { hop.name.clone() }
 }
 
+/// Returns the name of a hop with its verb, such as `PCIe 3.0 x4 limits` or `flash dies limit`.
+fn limits_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
+    let is_plural = hop.name.ends_with('s') && !hop.name.ends_with("us");
+    format!("{} {}", hop_phrase(hop, figures), if is_plural { "limit" } else { "limits" })
+}
+
 /// Returns the hop that is busy nearly all the time.
 fn busiest_hop(figures: &TestFigures) -> Option<&HopFigures> {
     let most =
@@ -341,15 +351,6 @@ fn caution(systems: &[(String, &TestFigures)]) -> Option<String> {
         cautions.push("Failed requests are not included in any rate.".to_owned());
     }
     (!cautions.is_empty()).then(|| cautions.join(" "))
-}
-
-/// Returns `42% faster than` or `2.3 times as fast as`.
-fn faster_phrase(ratio: f64) -> String {
-    if ratio < 2.0 {
-        format!("{} faster than", percent(ratio - 1.0))
-    } else {
-        format!("{} times as fast as", times(ratio))
-    }
 }
 
 /// Formats a ratio, such as `1.04`, `2`, `2.3` or `14`.

@@ -142,7 +142,8 @@ pub fn read(library: &Library, bytes: Vec<u8>) -> Result<FileJson, LabError> {
         power_cut_verdict(label.as_deref().unwrap_or(&run.workload.name), run)
     };
     let verdicts = runs.iter().filter_map(verdict).collect();
-    let left_out = all - tests.len();
+    // A test may have several rows.
+    let left_out = all - tests.last().map_or(0, |test| test.number + 1);
     Ok(FileJson { title, verdicts, left_out, tests, ..FileJson::default() })
 }
 
@@ -473,6 +474,14 @@ mod tests {
         assert_eq!(first.megabytes_per_second.map(|figure| figure.value), Some(2097.152));
         let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(read_file([&[0xff, 0xfe][..], &wide].concat()).unwrap(), summary);
+    }
+
+    #[test]
+    fn a_test_with_a_row_for_each_direction_is_one_test() {
+        let text = include_str!("../../lanemark-formats/tests/foreign/iometer.csv");
+        let summary = read_file(text.into()).unwrap();
+        let numbers: Vec<usize> = summary.tests.iter().map(|test| test.number).collect();
+        assert_eq!((numbers, summary.left_out), (vec![0, 0, 0], 0));
     }
 
     #[test]

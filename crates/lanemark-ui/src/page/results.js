@@ -1,6 +1,6 @@
 // Result files that were dropped on the page. Their tests are compared only with simulations of the same test.
 
-import { bar, latency, make, number, picture, rated } from "./draw.js";
+import { bar, latency, make, number, picture, rated, span } from "./draw.js";
 import { ask, steps, words } from "./laboratory.js";
 
 const FILES_MAX = 8;
@@ -60,13 +60,14 @@ export function results(systems, drives) {
       draw();
     } }, "Remove");
     const rest = reply.left_out ? `, and ${reply.left_out.toLocaleString("en-US")} more, too many for a page` : "";
+    const tests = new Set(reply.tests.map(({ number }) => number)).size;
     const made = make("fieldset", { class: "file" },
       make("legend", {}, `${name}: ${reply.title.replace(/^the file, /, "")}`),
       ...reply.verdicts.map((text) => make("p", { class: "verdict" }, text)),
       ...reply.lines.map((text) => make("p", { class: text.startsWith("  attention") ? "error" : "soft" }, text)),
       ...(reply.paths ? paths(reply.paths) : []),
       make("div", { class: "checks" }, ...file.tests.map(check)),
-      make("div", { class: "row" }, reply.tests.length ? make("span", { class: "soft" }, `${reply.tests.length} test${reply.tests.length > 1 ? "s" : ""}${rest}`) : null,
+      make("div", { class: "row" }, tests ? make("span", { class: "soft" }, `${tests} test${tests > 1 ? "s" : ""}${rest}`) : null,
         ...reply.drives.map((drive) => make("button", { type: "button", onclick: () => drives.open(drive) }, `Show ${drives.name(drive)} as a system`)), remove));
     box.append(made);
     draw();
@@ -113,7 +114,7 @@ export function results(systems, drives) {
     if (simulated.size) { simulated = new Map(); draw(); }
   }
 
-  const ends = ({ low, high, of: share }, word) => (share === "all" ? `repeats ${word(low)}–${word(high)}` : `${share} in ${word(low)}–${word(high)}`);
+  const ends = ({ low, high, of: share }, word) => `${share === "all" ? "repeats" : `${share} in`} ${span(low, high, word)}`;
   const figure = (one, word) => (one ? [word(one.value), one.interval ? make("span", { class: "soft below" }, ends(one.interval, word)) : ""] : ["–"]);
   const at = (latency_us, percentile) => latency(latency_us.find(([stated]) => stated === percentile)?.[1]);
 

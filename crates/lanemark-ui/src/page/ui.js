@@ -230,8 +230,11 @@ function below(view, figures, slowest) {
 }
 
 function busiest(figures) {
-  const most = figures.hops.reduce((one, other) => (other.utilisation > one.utilisation ? other : one), figures.hops[0]);
-  return most ? `${most.name} is the busiest hop, ${percent(most.utilisation)}` : "";
+  const top = figures.hops.reduce((one, other) => (other.utilisation > one.utilisation ? other : one), figures.hops[0]);
+  const limit = figures.hops.find(({ id }) => id === figures.limit?.id);
+  // Several hops may be busy all the time; the bottleneck is one of them.
+  const most = limit && percent(limit.utilisation) === percent(top.utilisation) ? limit : top;
+  return most ? `busiest hop: ${most.name}, ${percent(most.utilisation)}` : "";
 }
 
 /** Requests the answer as a sentence. */
