@@ -278,8 +278,8 @@ fn rates_are_the_same_within_three_per_cent_and_share_a_limit() {
 #[test]
 fn ratios_and_times_have_few_digits() {
     assert_eq!(
-        [1.04, 1.94, 2.04, 9.94, 9.95, 14.4, 120.0].map(times),
-        ["1.04", "1.94", "2", "9.9", "10", "14", "120"]
+        [0.00198, 0.0994, 0.1, 1.04, 1.94, 2.04, 9.94, 9.95, 14.4, 120.0].map(times),
+        ["0.0020", "0.099", "0.10", "1.04", "1.94", "2", "9.9", "10", "14", "120"]
     );
     assert_eq!([999.0, 1e3, 1e6].map(latency), ["999 µs", "1.00 ms", "1.00 s"]);
     let mut waiting = hop(HopId::Media, "flash", 0.5, 10.0);
