@@ -1,6 +1,6 @@
 //! A page of the laboratory that is saved as a study: `lanemark study` runs the file, together with the file that
-//! `inspect` writes next to it. The command that a page copies prints the figures of the page, and a text that is dropped
-//! on a page has the lines that `inspect` prints.
+//! `inspect` writes next to it. The command that a page copies prints the figures of the page, and a dropped text has
+//! the lines that `inspect` prints.
 
 use std::path::Path;
 use std::process::Command;

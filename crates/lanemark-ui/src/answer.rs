@@ -234,7 +234,7 @@ fn level_sentence(first: &(String, &TestFigures), others: &[(String, &TestFigure
     ))
 }
 
-/// Returns where the slower system `name` loses its time, such as `in A at PCIe 3.0 x4 (100% busy)`.
+/// Returns the hop that costs the slower system `name` its time, such as `in A at PCIe 3.0 x4 (100% busy)`.
 fn loss(name: &str, slow: &TestFigures, fast: &TestFigures) -> Option<String> {
     if let Some(flush) = slowest_flush(slow, fast) {
         return Some(format!("in {name} in the flushes ({flush} each)"));

@@ -21,7 +21,7 @@ const RUNS_MAX: usize = 3 * SLOTS as usize;
 struct ReportRequest {
     /// Lengths of the results of simulations, in bytes.
     runs: Vec<usize>,
-    /// The result files of which tests are shown.
+    /// The result files with shown tests.
     files: Vec<ShownFile>,
 }
 

@@ -1,12 +1,12 @@
 //! Reads the output of `lspci -vvv` and `lspci -tv` (pciutils), as far as it concerns storage.
 //!
-//! The text is converted to a sysfs tree of its functions in memory, and the tree is inspected. `pasted` removes the characters
-//! that were added around pasted text. From `-vvv` output, `verbose` reads bridges with the buses below them, classes,
-//! drivers, the capabilities and states of links (`LnkCap`, `LnkSta`), and payload sizes (`DevCap`, `DevCtl`). From
-//! `-tv` output, `bus_tree` reads the position and name of each function. Neither format names drives: an NVMe function
-//! counts as one drive with one namespace, and the drives on a SATA, SAS, RAID or USB controller appear as one device
-//! with the name of the controller. A text may contain only a part of a machine; if a port is missing, its end of the
-//! link is unknown.
+//! The text is converted to a sysfs tree of its functions in memory, and the tree is inspected. `pasted` removes the
+//! characters that were added around pasted text. From `-vvv` output, `verbose` reads bridges with the buses below
+//! them, classes, drivers, the capabilities and states of links (`LnkCap`, `LnkSta`), and payload sizes (`DevCap`,
+//! `DevCtl`). From `-tv` output, `bus_tree` reads the position and name of each function. Neither format names drives:
+//! an NVMe function counts as one drive with one namespace, and the drives on a SATA, SAS, RAID or USB controller
+//! appear as one device with the name of the controller. A text may contain only a part of a machine; if a port is
+//! missing, its end of the link is unknown.
 //!
 //! Dumps (`-x`), `-vmm` output, and trees that were printed with other options are not read.
 

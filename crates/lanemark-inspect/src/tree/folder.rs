@@ -10,7 +10,7 @@ use lanemark_files::private::PrivateFolder;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{EntryKind, READ_MAX};
+use super::entry::{EntryKind, READ_MAX};
 
 #[derive(Debug)]
 pub(crate) struct FolderTree {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::EntryKind;
+use super::entry::EntryKind;
 
 /// Entries by their path below the root. The folders above an entry are entries, too.
 #[derive(Debug, Default)]

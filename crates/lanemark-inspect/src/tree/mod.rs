@@ -1,5 +1,6 @@
 //! The folders, links and files of a sysfs tree: on disk, or in memory for a text that describes a machine.
 
+mod entry;
 #[cfg(feature = "machine")]
 pub(crate) mod folder;
 mod memory;
@@ -8,21 +9,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub(crate) use entry::{EntryKind, READ_MAX};
 pub(crate) use memory::MemoryTree;
-
-/// Maximum number of bytes that are read from a file; nearly all sysfs files contain up to one page.
-pub(crate) const READ_MAX: u64 = 64 * 1024;
-
-/// The kind of an entry. A link is not followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryKind {
-    Folder,
-    Link,
-    File,
-    /// A device or a named pipe, which a captured tree may contain.
-    #[cfg(feature = "machine")]
-    Special,
-}
 
 /// The entries of a tree, named by paths without links below its root.
 #[derive(Debug)]

@@ -31,8 +31,6 @@ pub(crate) mod svg;
 mod theme;
 mod time_split;
 
-use std::sync::LazyLock;
-
 use base64::prelude::{BASE64_STANDARD, Engine};
 use lanemark_schema::result::{Provenance, RunResult, StudyOutcome, Target};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
@@ -53,7 +51,7 @@ const STYLE: &str =
 pub const SAVE_BUTTONS: &str = include_str!("save.js");
 
 /// The script of a page, which adds the buttons to each chart.
-static SAVE: LazyLock<String> = LazyLock::new(|| {
+static SAVE: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
     let functions = SAVE_BUTTONS.replace("export ", "");
     format!(
         "(() => {{\n'use strict';\n{functions}document.querySelectorAll('figure').forEach((figure) => {{\n  \

@@ -167,7 +167,7 @@ export function results(systems, drives) {
     mark();
     take([...event.dataTransfer.files]);
   });
-  /** Returns what a report contains: the simulations of the tests, and the files with the numbers of their shown tests. */
+  /** Returns the simulations of the tests, and the files with the numbers of their shown tests, for a report. */
   const reported = () => ({ runs: runs.filter(Boolean),
     files: files.map(({ content, tests }) => ({ content, tests: tests.filter((test) => test.isShown).map((test) => test.number) })).filter(({ tests }) => tests.length) });
   return { forget, take, reported };

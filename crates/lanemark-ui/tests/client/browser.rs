@@ -18,7 +18,7 @@ const PICTURE_HEIGHT: usize = 1500;
 
 pub(crate) struct Browser {
     engine: Engine,
-    /// Whether the browser has no network.
+    /// Whether the browser runs without a network.
     pub(crate) is_offline: bool,
     /// Events that the browser sent in addition to its answers.
     pub(crate) events: Vec<Value>,
