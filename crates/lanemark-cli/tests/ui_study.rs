@@ -1,5 +1,6 @@
 //! A page of the laboratory that is saved as a study: `lanemark study` runs the file, together with the file that
-//! `inspect` writes next to it. The command that a page copies prints the figures of the page.
+//! `inspect` writes next to it. The command that a page copies prints the figures of the page, and a dropped text has
+//! the lines that `inspect` prints.
 
 use std::path::Path;
 use std::process::Command;
@@ -78,6 +79,46 @@ fn a_page_that_is_saved_is_run_by_study() {
     assert!(printed.contains("950 PRO") && !printed.contains("no figures"), "{printed}");
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert!(page.contains("950 PRO") && !page.contains("Compared with"), "{page:.300}");
+}
+
+/// Texts of all programs that `inspect` reads, and texts without drives.
+const TEXTS: [&str; 11] = [
+    include_str!("../../lanemark-inspect/tests/samples/lspci-verbose.txt"),
+    include_str!("../../lanemark-inspect/tests/samples/lspci-tree.txt"),
+    include_str!("../../lanemark-inspect/tests/samples/lspci-controllers.txt"),
+    "00:00.0 Host bridge: Maker Device 1234\n",
+    "0001:04:00.0\n\tLnkCap: Port #0, Speed 5GT/s, Width x1\n\tLnkSta: Speed 2.5GT/s, Width x1\n",
+    "smartctl 7.3\n=== START OF INFORMATION SECTION ===\nModel Number: WD_BLACK SN850X 1000GB\nPercentage Used: 97%\n",
+    "Smart Log for NVME device:nvme0 x\ntemperature : 84 C\npercentage_used : 3%\n",
+    "NAME MODEL TRAN SIZE ROTA\nsda Samsung SSD 870 EVO 1TB sata 931.5G 0\n",
+    "/:  Bus 1\n |__ Port 1: Dev 2, If 0, Class=Mass Storage, Driver=usb-storage, 480M\n",
+    "{\"blockdevices\": [{\"name\": \"sda\", \"type\": \"disk\", \"size\": 7, \"model\": \"Unknown\"}]}",
+    "Personalities : [raid1]\n",
+];
+
+#[test]
+fn a_dropped_text_has_the_lines_of_inspect() {
+    let folder = tempfile::tempdir().unwrap();
+    for content in TEXTS {
+        std::fs::write(folder.path().join("text.txt"), content).unwrap();
+        let output = lanemark!(folder.path(), &["inspect", "text.txt"]).output();
+        let shown = match result_file::read(&Library::built_in(), content.into()) {
+            Ok(file) => {
+                let file = serde_json::to_value(file).unwrap();
+                let lines = file["lines"].as_array().unwrap().iter();
+                let lines: Vec<&str> = lines.map(|line| line.as_str().unwrap()).collect();
+                let paths = file["paths"]["text"].as_str().unwrap_or_default();
+                format!("{} {} {paths}", file["title"].as_str().unwrap(), lines.join(" "))
+            }
+            Err(error) => {
+                let message = error.message.replace("the file", "text.txt");
+                format!("error: {message} hint: {}", error.hint.unwrap_or_default())
+            }
+        };
+        let printed = [output.stdout, output.stderr].concat();
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words(&shown), words(&String::from_utf8(printed).unwrap()), "{content}");
+    }
 }
 
 /// Runs the shell lines that the page copies, and returns the result as JSON.

@@ -3,10 +3,8 @@
 
 use lanemark_schema::result::{BlockDeviceKind, InspectedDevice};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use crate::block::{self, BlockDevice};
-use crate::locate;
 use crate::sysfs::Sysfs;
 
 /// Devices by name; the name of a partition leads to its device.
@@ -49,8 +47,9 @@ pub(crate) fn devices_below(
         return slaves;
     }
     match kind {
+        #[cfg(feature = "machine")]
         BlockDeviceKind::Loop { backing_file: Some(file) } if sysfs.is_live() => {
-            let found = locate::locate(Path::new(file)).ok();
+            let found = crate::locate::locate(file.as_ref()).ok();
             found.and_then(|location| by_number(sysfs, &location.numbers)).into_iter().collect()
         }
         _ => Vec::new(),
@@ -58,6 +57,7 @@ pub(crate) fn devices_below(
 }
 
 /// Returns the name of the first device with one of `numbers`.
+#[cfg(feature = "machine")]
 pub(crate) fn by_number(sysfs: &Sysfs, numbers: &[String]) -> Option<String> {
     let name = |number: &String| Some(sysfs.position(format!("dev/block/{number}"))?.name());
     numbers.iter().find_map(name)

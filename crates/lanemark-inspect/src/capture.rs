@@ -18,6 +18,8 @@ use std::path::{Component, Path, PathBuf};
 use lanemark_files::private::{PrivateFolder, write_step};
 use tar::{Archive, Builder, EntryType, Header};
 
+use crate::tree::{EntryKind, Tree};
+
 /// Maximum number of entries in a capture.
 const ENTRIES_MAX: usize = 65_536;
 /// Maximum size of one file in a capture, in bytes.
@@ -40,25 +42,22 @@ enum RecordedEntry {
 }
 
 impl RecordedFiles {
-    /// Records the entry at `relative`, whose full path is `full`.
-    pub(crate) fn see(&mut self, relative: &Path, full: &Path) {
+    /// Records the entry at `relative` of `tree`.
+    pub(crate) fn see(&mut self, relative: &Path, tree: &Tree) {
         if relative.as_os_str().is_empty()
             || self.0.contains_key(relative)
             || self.0.len() >= ENTRIES_MAX
         {
             return;
         }
-        let Ok(metadata) = fs::symlink_metadata(full) else { return };
-        let kind = metadata.file_type();
-        let entry = if kind.is_symlink() {
-            let Ok(target) = fs::read_link(full) else { return };
-            RecordedEntry::Link(target)
-        } else if kind.is_dir() {
-            RecordedEntry::Folder
-        } else if kind.is_file() {
-            RecordedEntry::File(Vec::new())
-        } else {
-            return;
+        let entry = match tree.kind(relative) {
+            Ok(EntryKind::Link) => {
+                let Ok(target) = tree.link(relative) else { return };
+                RecordedEntry::Link(target)
+            }
+            Ok(EntryKind::Folder) => RecordedEntry::Folder,
+            Ok(EntryKind::File) => RecordedEntry::File(Vec::new()),
+            Ok(EntryKind::Special) | Err(_) => return,
         };
         self.0.insert(relative.to_owned(), entry);
     }

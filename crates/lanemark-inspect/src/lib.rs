@@ -1,7 +1,7 @@
 //! The storage paths of a real machine: every block device with its path from the processor.
 //!
-//! All data comes from one folder: the machine's `/sys`, or a captured copy. [`Sysfs`] is that folder: links are
-//! resolved inside it, every read is bounded, and unreadable files are recorded. An
+//! All data comes from one tree: the machine's `/sys`, a captured copy, or the tree that a text of lspci describes.
+//! [`Sysfs`] is that tree: links are resolved inside it, every read is bounded, and unreadable files are recorded. An
 //! [`Inspection`](lanemark_schema::result::Inspection) is plain data of the schema, so it can be saved with a result,
 //! and `lanemark-report` draws it.
 //!
@@ -19,16 +19,20 @@
 //! An inspection does not query devices (with an ioctl or an identify command) or measure them. It does not guess
 //! values that sysfs does not show, such as the uplink of an Intel chipset, the backplane of a RAID controller, or
 //! the host of a virtual device.
+//!
+//! Without the feature `machine`, only texts are read; the page uses the crate in this form.
 
 mod ata;
 mod below;
 mod block;
+#[cfg(feature = "machine")]
 mod capture;
 mod ceiling;
 mod error;
 mod explain;
 mod finding;
 mod inspect;
+#[cfg(feature = "machine")]
 mod locate;
 mod lspci;
 mod nvme;
@@ -40,6 +44,7 @@ mod sas;
 mod scsi;
 mod sysfs;
 mod target;
+mod tree;
 mod usb;
 mod value;
 

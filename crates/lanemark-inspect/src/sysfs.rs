@@ -3,27 +3,28 @@
 //! Every path is walked component by component below the root. A relative link is resolved from its own folder; an
 //! absolute link, which captures may contain, is resolved from the root, with or without `/sys`. Links are counted, so
 //! that cycles end; a link that leads above the root is rejected. Only regular files are opened, and up to [`READ_MAX`]
-//! bytes of each are read. A missing file is valid and not recorded; an unreadable file is recorded.
+//! bytes of each are read. A missing file is valid and not recorded; an unreadable file is recorded. A text of lspci
+//! becomes a tree in memory.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
+#[cfg(feature = "machine")]
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-use lanemark_files::private::PrivateFolder;
 use lanemark_schema::result::{UnreadFile, UnreadReason};
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 
+#[cfg(feature = "machine")]
 use crate::capture::{self, RecordedFiles};
 use crate::error::InspectError;
 use crate::lspci;
+#[cfg(feature = "machine")]
+use crate::tree::folder::FolderTree;
+use crate::tree::{EntryKind, READ_MAX, Tree};
 use crate::value::{natural, truncated_text};
 
-/// Maximum number of bytes that are read from a file; nearly all sysfs files contain up to one page.
-const READ_MAX: u64 = 64 * 1024;
 /// Maximum number of links in one path, which is also the kernel's limit.
 const LINKS_MAX: u32 = 40;
 /// Maximum number of steps in one path.
@@ -37,13 +38,11 @@ const UNREAD_MAX: usize = 4096;
 pub struct Sysfs {
     /// Path of the tree for messages, as the user wrote it.
     named: PathBuf,
-    /// Path of the tree without links.
-    root: PathBuf,
+    tree: Tree,
     unread: RefCell<BTreeSet<UnreadFile>>,
     /// Files that were read, if they are recorded for a capture.
+    #[cfg(feature = "machine")]
     recording: Option<RefCell<RecordedFiles>>,
-    /// The folder of an unpacked capture, which is removed with this value.
-    _folder: Option<PrivateFolder>,
 }
 
 /// A position in the tree without links, relative to its root.
@@ -81,18 +80,11 @@ impl DevicePosition {
     }
 }
 
+#[cfg(feature = "machine")]
 impl Sysfs {
     pub fn open(root: &Path) -> Result<Self, InspectError> {
         let to_error = |source| InspectError::Root { root: root.to_owned(), source };
-        let canonical = fs::canonicalize(root).map_err(to_error)?;
-        fs::read_dir(&canonical).map_err(to_error)?;
-        Ok(Self {
-            named: root.to_owned(),
-            root: canonical,
-            unread: RefCell::default(),
-            recording: None,
-            _folder: None,
-        })
+        Ok(Self::new(root, Tree::Folder(FolderTree::open(root).map_err(to_error)?)))
     }
 
     /// Unpacks the capture in `input`, with `named` as its name in messages.
@@ -101,36 +93,8 @@ impl Sysfs {
     /// Returns an error if the input is not a capture.
     pub fn of_capture(input: impl Read, named: &Path) -> Result<Self, InspectError> {
         let to_error = |source| InspectError::Root { root: named.to_owned(), source };
-        let folder = capture::unpack(input).map_err(to_error)?;
-        Self::of_folder(folder, named)
-    }
-
-    /// Creates the tree of the machine that the output `text` of `lspci -vvv` or `lspci -tv` describes, with `named` as
-    /// the tree's name in messages. Functions whose capabilities lspci could not read are recorded as unread.
-    ///
-    /// # Errors
-    /// Returns [`InspectError::Lspci`] if the text is neither of these outputs, or does not contain a storage
-    /// controller.
-    pub fn of_lspci(text: &str, named: &Path) -> Result<Self, InspectError> {
-        let to_error = |source| InspectError::Root { root: named.to_owned(), source };
-        let tree = lspci::tree(text).map_err(to_error)?;
-        let tree =
-            tree.map_err(|problem| InspectError::Lspci { file: named.to_owned(), problem })?;
-        let sysfs = Self::of_folder(tree.folder, named)?;
-        let unread = tree.denied.into_iter().map(|path| UnreadFile {
-            path: format!("{path}/config"),
-            reason: UnreadReason::Permission,
-        });
-        sysfs.unread.borrow_mut().extend(unread.take(UNREAD_MAX));
-        Ok(sysfs)
-    }
-
-    fn of_folder(folder: PrivateFolder, named: &Path) -> Result<Self, InspectError> {
-        // A manually created capture may contain the tree in a folder `sys`.
-        let sys_folder = folder.path().join("sys");
-        let root = if sys_folder.is_dir() { sys_folder } else { folder.path().to_owned() };
-        let tree = Self::open(&root)?;
-        Ok(Self { named: named.to_owned(), _folder: Some(folder), ..tree })
+        let tree = capture::unpack(input).and_then(FolderTree::unpacked).map_err(to_error)?;
+        Ok(Self::new(named, Tree::Folder(tree)))
     }
 
     /// Returns the tree, which now records all accesses for a capture.
@@ -149,13 +113,57 @@ impl Sysfs {
 
     fn see(&self, path: &Path) {
         if let Some(recording) = &self.recording {
-            recording.borrow_mut().see(path, &self.root.join(path));
+            recording.borrow_mut().see(path, &self.tree);
+        }
+    }
+
+    fn see_content(&self, path: &Path, bytes: &[u8]) {
+        if let Some(recording) = &self.recording {
+            recording.borrow_mut().content(path, bytes);
         }
     }
 
     /// Returns whether the tree belongs to the running machine.
     pub fn is_live(&self) -> bool {
-        self.root == Path::new("/sys")
+        matches!(&self.tree, Tree::Folder(tree) if tree.root() == Path::new("/sys"))
+    }
+}
+
+/// Without the feature `machine`, there are no captures.
+#[cfg(not(feature = "machine"))]
+impl Sysfs {
+    fn see(&self, _: &Path) {}
+
+    fn see_content(&self, _: &Path, _: &[u8]) {}
+}
+
+impl Sysfs {
+    fn new(named: &Path, tree: Tree) -> Self {
+        Self {
+            named: named.to_owned(),
+            tree,
+            unread: RefCell::default(),
+            #[cfg(feature = "machine")]
+            recording: None,
+        }
+    }
+
+    /// Creates the tree of the machine that the output `text` of `lspci -vvv` or `lspci -tv` describes, with `named` as
+    /// the tree's name in messages. Functions whose capabilities lspci could not read are recorded as unread.
+    ///
+    /// # Errors
+    /// Returns [`InspectError::Lspci`] if the text is neither of these outputs, or does not contain a storage
+    /// controller.
+    pub fn of_lspci(text: &str, named: &Path) -> Result<Self, InspectError> {
+        let to_error = |problem| InspectError::Lspci { file: named.to_owned(), problem };
+        let described = lspci::tree(text).map_err(to_error)?;
+        let sysfs = Self::new(named, Tree::Memory(described.tree));
+        let unread = described.denied.into_iter().map(|path| UnreadFile {
+            path: format!("{path}/config"),
+            reason: UnreadReason::Permission,
+        });
+        sysfs.unread.borrow_mut().extend(unread.take(UNREAD_MAX));
+        Ok(sysfs)
     }
 
     pub(crate) fn named(&self) -> &Path {
@@ -238,13 +246,13 @@ impl Sysfs {
     /// Returns the last component of a link's target, such as `nvme` for the link `driver`. The target need not exist.
     pub(crate) fn link_name(&self, at: &DevicePosition, link: &str) -> Option<String> {
         self.see(&at.0.join(link));
-        let target = fs::read_link(self.root.join(&at.0).join(link)).ok()?;
+        let target = self.tree.link(&at.0.join(link)).ok()?;
         Some(target.file_name()?.to_string_lossy().into_owned())
     }
 
     /// Returns the names in a folder in natural order; the list is empty if the folder does not exist.
     pub(crate) fn names(&self, at: &DevicePosition) -> Vec<OsString> {
-        let folder = match fs::read_dir(self.root.join(&at.0)) {
+        let folder = match self.tree.names(&at.0) {
             Ok(folder) => folder,
             Err(error) => {
                 self.note_error(&at.0, &error);
@@ -252,15 +260,15 @@ impl Sysfs {
             }
         };
         let mut names: Vec<OsString> = Vec::new();
-        for entry in folder {
+        for name in folder {
             if names.len() == ENTRIES_MAX {
                 self.note(&at.0, UnreadReason::TooMany);
                 break;
             }
-            match entry {
-                Ok(entry) => {
-                    self.see(&at.0.join(entry.file_name()));
-                    names.push(entry.file_name());
+            match name {
+                Ok(name) => {
+                    self.see(&at.0.join(&name));
+                    names.push(name);
                 }
                 Err(error) => {
                     self.note_error(&at.0, &error);
@@ -281,22 +289,23 @@ impl Sysfs {
 
     fn read(&self, at: &DevicePosition, path: &str) -> Option<(Vec<u8>, PathBuf)> {
         let position = self.resolve_from(at, path)?;
-        match read_bounded(&self.root.join(&position.0)) {
-            Ok(bytes) if bytes.len() as u64 > READ_MAX => {
+        let is_file = self.tree.kind(&position.0).map(|kind| kind == EntryKind::File);
+        let read =
+            is_file.and_then(|is_file| is_file.then(|| self.tree.read(&position.0)).transpose());
+        match read {
+            Ok(Some(bytes)) if bytes.len() as u64 > READ_MAX => {
                 self.note(&position.0, UnreadReason::TooLong);
                 None
             }
-            Ok(bytes) => {
-                if let Some(recording) = &self.recording {
-                    recording.borrow_mut().content(&position.0, &bytes);
-                }
+            Ok(Some(bytes)) => {
+                self.see_content(&position.0, &bytes);
                 Some((bytes, position.0))
             }
-            Err(ReadFailure::WrongKind) => {
+            Ok(None) => {
                 self.note(&position.0, UnreadReason::WrongKind);
                 None
             }
-            Err(ReadFailure::System(error)) => {
+            Err(error) => {
                 self.note_error(&position.0, &error);
                 None
             }
@@ -326,21 +335,20 @@ impl Sysfs {
                 continue;
             }
             at.push(&component);
-            let full = self.root.join(&at);
-            let kind = match fs::symlink_metadata(&full) {
-                Ok(metadata) => metadata.file_type(),
+            let kind = match self.tree.kind(&at) {
+                Ok(kind) => kind,
                 Err(error) if is_absent(&error) => {
                     return if promised { Err(UnreadReason::Dangling) } else { Ok(None) };
                 }
                 Err(error) => return Err(reason(&error)),
             };
             self.see(&at);
-            if kind.is_symlink() {
+            if kind == EntryKind::Link {
                 links += 1;
                 if links > LINKS_MAX {
                     return Err(UnreadReason::LinkCycle);
                 }
-                let target = fs::read_link(&full).map_err(|error| reason(&error))?;
+                let target = self.tree.link(&at).map_err(|error| reason(&error))?;
                 at.pop();
                 let mut ahead = components(&target);
                 if target.is_absolute() {
@@ -376,41 +384,10 @@ impl Sysfs {
     }
 
     fn note_error(&self, path: &Path, error: &io::Error) {
-        // Drivers return these errors if an attribute does not apply to the device.
-        let beside_the_point = [
-            Errno::INVAL,
-            Errno::NXIO,
-            Errno::NODEV,
-            Errno::OPNOTSUPP,
-            Errno::NODATA,
-            Errno::NOTTY,
-            Errno::NOSYS,
-        ];
-        let code = Errno::from_io_error(error);
-        if !is_absent(error) && !code.is_some_and(|code| beside_the_point.contains(&code)) {
+        if !is_absent(error) && !self.tree.is_inapplicable(error) {
             self.note(path, reason(error));
         }
     }
-}
-
-enum ReadFailure {
-    WrongKind,
-    System(io::Error),
-}
-
-/// Reads a regular file, up to one byte more than [`READ_MAX`]. Named pipes and devices, which a captured tree may
-/// contain, are not opened.
-fn read_bounded(path: &Path) -> Result<Vec<u8>, ReadFailure> {
-    let metadata = fs::symlink_metadata(path).map_err(ReadFailure::System)?;
-    if !metadata.is_file() {
-        return Err(ReadFailure::WrongKind);
-    }
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, Mode::empty())
-        .map_err(|error| ReadFailure::System(error.into()))?;
-    let mut bytes = Vec::new();
-    File::from(file).take(READ_MAX + 1).read_to_end(&mut bytes).map_err(ReadFailure::System)?;
-    Ok(bytes)
 }
 
 fn components(path: &Path) -> VecDeque<OsString> {

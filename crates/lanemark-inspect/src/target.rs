@@ -1,10 +1,11 @@
 //! The target of an inspection: a device, identified by its name, its node, or a path on it.
 
-use std::path::{Path, PathBuf};
+#[cfg(feature = "machine")]
+use std::path::Path;
+use std::path::PathBuf;
 
-use crate::below::{DeviceNames, by_number};
+use crate::below::DeviceNames;
 use crate::error::InspectError;
-use crate::locate;
 use crate::sysfs::Sysfs;
 
 /// Maximum number of names that an error suggests.
@@ -30,20 +31,42 @@ pub(crate) fn resolve(
     {
         return Ok(mapped);
     }
+    match path_device(sysfs, names, target) {
+        Some(named) => named,
+        None if target.contains('/') && !target.starts_with("/dev/") => {
+            Err(InspectError::ForeignPath {
+                path: PathBuf::from(target),
+                root: sysfs.named().to_owned(),
+            })
+        }
+        None => Err(unknown(names, plain)),
+    }
+}
+
+/// Returns the device on which a path of this machine is; `None` if the tree does not belong to this machine, or if a
+/// name without a slash is not a path.
+#[cfg(feature = "machine")]
+fn path_device(
+    sysfs: &Sysfs,
+    names: &DeviceNames,
+    target: &str,
+) -> Option<Result<String, InspectError>> {
     let path = Path::new(target);
-    if !sysfs.is_live() && target.contains('/') && !target.starts_with("/dev/") {
-        return Err(InspectError::ForeignPath {
-            path: path.to_owned(),
-            root: sysfs.named().to_owned(),
-        });
-    }
     if !sysfs.is_live() || (!target.contains('/') && !path.exists()) {
-        return Err(unknown(names, plain));
+        return None;
     }
-    let location = locate::locate(path)?;
-    by_number(sysfs, &location.numbers).filter(|name| names.get(name).is_some()).ok_or_else(|| {
-        InspectError::NoDevice { path: PathBuf::from(target), file_system: location.file_system }
-    })
+    Some(crate::locate::locate(path).and_then(|location| {
+        let named = crate::below::by_number(sysfs, &location.numbers);
+        named.filter(|name| names.get(name).is_some()).ok_or_else(|| InspectError::NoDevice {
+            path: path.to_owned(),
+            file_system: location.file_system,
+        })
+    }))
+}
+
+#[cfg(not(feature = "machine"))]
+fn path_device(_: &Sysfs, _: &DeviceNames, _: &str) -> Option<Result<String, InspectError>> {
+    None
 }
 
 /// Returns the device whose device-mapper name is `name`.

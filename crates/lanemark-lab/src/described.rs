@@ -1,11 +1,18 @@
-//! The drives that another program's text describes, each with the library drives of the same model.
+//! The drives that another program's text describes, each with the library drives of the same model, and the paths to
+//! drives in a text of lspci.
 
-use lanemark_formats::FormatError;
+use std::path::Path;
+
 use lanemark_formats::drives::{self, DescribedDrive};
+use lanemark_formats::{FormatError, RecognisedFormat, recognise};
+use lanemark_inspect::{InspectError, LspciProblem, Sysfs, inspect};
+use lanemark_schema::result::Inspection;
 use lanemark_schema::text::shown;
 use lanemark_study::Library;
 use lanemark_study::model_names::{ModelMatches, drives_of};
 use serde::Serialize;
+
+use crate::error::LabError;
 
 /// A drive and the library drives of its model.
 #[derive(Clone, Debug, Serialize)]
@@ -32,6 +39,23 @@ pub fn described_drives(
         let listed = drives::read(text, name)?;
         Ok(listed.into_iter().map(|drive| matched(library, drive)).collect())
     })
+}
+
+/// Returns the paths to the drives of the machine that a text of lspci describes, or `None` for a text about something
+/// else. `name` is the name of the text in errors.
+///
+/// # Errors
+/// Returns an error if the text of lspci does not contain a storage controller.
+pub fn described_paths(text: &str, name: &str) -> Option<Result<Inspection, LabError>> {
+    if matches!(recognise(text), RecognisedFormat::Result(_)) {
+        return None;
+    }
+    match Sysfs::of_lspci(text, Path::new(name)).and_then(|sysfs| inspect(&sysfs, None)) {
+        Err(InspectError::Lspci {
+            problem: LspciProblem::NotLspci | LspciProblem::Empty, ..
+        }) => None,
+        inspected => Some(inspected.map_err(LabError::from)),
+    }
 }
 
 /// Returns the answer, followed by the lines about each drive.

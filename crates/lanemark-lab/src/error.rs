@@ -1,7 +1,6 @@
 //! The laboratory's error type, which contains the message for the user.
 
 use lanemark_formats::{FormatError, FormatErrors};
-#[cfg(feature = "machine")]
 use lanemark_inspect::InspectError;
 #[cfg(feature = "machine")]
 use lanemark_measure::MeasureError;
@@ -72,7 +71,6 @@ impl From<FormatErrors> for LabError {
     }
 }
 
-#[cfg(feature = "machine")]
 impl From<InspectError> for LabError {
     fn from(error: InspectError) -> Self {
         Self { cause: ErrorCause::Input, message: error.to_string(), hint: Some(error.hint()) }

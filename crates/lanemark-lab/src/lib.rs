@@ -8,7 +8,7 @@
 //! | [`bottleneck`], [`loss`], [`study`], [`whatif`], [`sweep`] | the questions that such runs answer |
 //! | [`interfaces`] | the throughput of each SATA, SAS and PCIe interface |
 //! | [`machine`] | a real machine as a platform |
-//! | [`described`] | drives in texts of other programs |
+//! | [`described`] | drives and paths in texts of other programs |
 //! | [`measured`] | the result of a measurement, with the path to its target and an explanation |
 //! | [`foreign`] | results from other programs |
 //! | [`columns`] | results as columns for tabular formats |

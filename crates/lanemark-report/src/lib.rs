@@ -73,7 +73,7 @@ pub use entry::{
 };
 pub use explanation::ceilings_text;
 pub use fit_table::fit_table;
-pub use html::{PLOT_MARK, PlotStyle, ResultChart, ResultPlot, html, plot};
+pub use html::{PLOT_MARK, PlotStyle, ResultChart, ResultPlot, SAVE_BUTTONS, html, plot};
 pub use inspection::{inspection_svg, inspection_text};
 pub use lead::sentence_text;
 pub use path::{path_sentence, path_svg, path_table};

@@ -107,9 +107,12 @@ fn throughput_text(figures: &TestFigures) -> String {
 }
 
 fn single_system_sentence(name: &str, figures: &TestFigures) -> String {
+    if let Some(phases) = &figures.phases {
+        return format!("{name} delivers {phases}");
+    }
     let limit = match busiest_hop(figures) {
         Some(hop) => {
-            format!("{} limits it, {} busy", hop_phrase(hop, figures), percent(hop.utilisation))
+            format!("{} it, {} busy", limits_phrase(hop, figures), percent(hop.utilisation))
         }
         None => match longest(figures) {
             Some(hop) => format!(
@@ -153,43 +156,17 @@ fn comparison_sentence(
         others.iter().take_while(is_level).map(|(name, _)| name.as_str()).collect();
     let slower = &others[equal.len()..];
     if slower.is_empty() {
-        let names = joined(&[&[name.as_str()], equal.as_slice()].concat());
-        let is_not_shown = |(_, other): &&(String, &TestFigures)| {
-            let estimate = estimate(figures, other);
-            estimate.interval_80().is_some() && estimate.verdict() == RatioVerdict::NotShown
-        };
-        if let Some((_, last)) = others.iter().rfind(is_not_shown) {
-            let ratio = times_text(estimate(figures, last));
-            return format!(
-                "No difference between {names} is shown: {} to {}, a ratio of {ratio}.",
-                throughput_text(last),
-                throughput_text(figures)
-            );
-        }
-        let limit = busiest_hop(figures).map(|hop| {
-            format!(
-                " {} limits {}.",
-                upper(&hop_phrase(hop, figures)),
-                if equal.len() > 1 { "them" } else { "both" }
-            )
-        });
-        let limit = limit.filter(|_| {
-            others.iter().all(|(_, other)| {
-                busiest_hop(other).map(|hop| hop.id) == busiest_hop(figures).map(|hop| hop.id)
-            })
-        });
-        return upper(&format!(
-            "{names} deliver the same throughput, {}.{}",
-            throughput_text(figures),
-            limit.unwrap_or_default()
-        ));
+        return level_sentence(first, others);
     }
-    let leaders = joined(&[&[name.as_str()], equal.as_slice()].concat());
-    let is = if equal.is_empty() { "is" } else { "are" };
+    // Rates within 3% lead together. A larger difference that is not shown does not make the rates equal.
+    let count = others.iter().take(equal.len()).take_while(|(_, other)| ratio(other) < SAME_WITHIN);
+    let (same, unclear) = equal.split_at(count.count());
+    let leaders = joined(&[&[name.as_str()], same].concat());
+    let is = if same.is_empty() { "is" } else { "are" };
     let lead = match slower {
         [(other, slow)] => format!(
-            "{leaders} {is} {} {other}{}: {} versus {}.",
-            faster_phrase(ratio(slow)),
+            "{leaders} {is} {} times as fast as {other}{}: {} versus {}.",
+            times(ratio(slow)),
             interval_text(estimate(figures, slow)),
             throughput_text(figures),
             throughput_text(slow)
@@ -202,27 +179,67 @@ fn comparison_sentence(
                     format!("{} times {other}{interval}", times(ratio(slow)))
                 })
                 .collect();
-            let fastest = if equal.is_empty() { "is the fastest" } else { "are the fastest" };
-            format!("{leaders} {fastest}: {}, {}.", throughput_text(figures), joined_texts(&ratios))
+            format!(
+                "{leaders} {is} the fastest: {}, {}.",
+                throughput_text(figures),
+                joined_texts(&ratios)
+            )
         }
     };
-    let losses: Vec<String> = slower
-        .iter()
-        .filter_map(|(other, slow)| {
-            if let Some(flush) = slowest_flush(slow, figures) {
-                return Some(format!(
-                    "the difference is lost in {other} in the flushes ({flush} each)"
-                ));
-            }
-            let hop = slowest_hop(slow, figures)?;
-            Some(format!("the difference is lost in {other} at {}", place(hop, slow)))
-        })
-        .collect();
-    if losses.is_empty() {
-        upper(&lead)
-    } else {
-        format!("{} {}.", upper(&lead), upper(&joined_texts(&losses)))
+    let losses: Vec<String> =
+        slower.iter().filter_map(|(other, slow)| loss(other, slow, figures)).collect();
+    let mut sentences = vec![upper(&lead)];
+    if !losses.is_empty() {
+        sentences.push(format!("The difference is lost {}.", joined_texts(&losses)));
     }
+    if !unclear.is_empty() {
+        sentences.push(format!("No difference between {name} and {} is shown.", joined(unclear)));
+    }
+    sentences.join(" ")
+}
+
+/// Returns the sentence about systems without a shown difference.
+fn level_sentence(first: &(String, &TestFigures), others: &[(String, &TestFigures)]) -> String {
+    let (name, figures) = first;
+    let equal: Vec<&str> = others.iter().map(|(name, _)| name.as_str()).collect();
+    let names = joined(&[&[name.as_str()], equal.as_slice()].concat());
+    let is_not_shown = |(_, other): &&(String, &TestFigures)| {
+        let estimate = estimate(figures, other);
+        estimate.interval_80().is_some() && estimate.verdict() == RatioVerdict::NotShown
+    };
+    if let Some((_, last)) = others.iter().rfind(is_not_shown) {
+        let ratio = times_text(estimate(figures, last));
+        return format!(
+            "No difference between {names} is shown: {} to {}, a ratio of {ratio}.",
+            throughput_text(last),
+            throughput_text(figures)
+        );
+    }
+    let limit = busiest_hop(figures).map(|hop| {
+        format!(
+            " {} {}.",
+            upper(&limits_phrase(hop, figures)),
+            if equal.len() > 1 { "them" } else { "both" }
+        )
+    });
+    let limit = limit.filter(|_| {
+        others.iter().all(|(_, other)| {
+            busiest_hop(other).map(|hop| hop.id) == busiest_hop(figures).map(|hop| hop.id)
+        })
+    });
+    upper(&format!(
+        "{names} deliver the same throughput, {}.{}",
+        throughput_text(figures),
+        limit.unwrap_or_default()
+    ))
+}
+
+/// Returns the hop that costs the slower system `name` its time, such as `in A at PCIe 3.0 x4 (100% busy)`.
+fn loss(name: &str, slow: &TestFigures, fast: &TestFigures) -> Option<String> {
+    if let Some(flush) = slowest_flush(slow, fast) {
+        return Some(format!("in {name} in the flushes ({flush} each)"));
+    }
+    Some(format!("in {name} at {}", place(slowest_hop(slow, fast)?, slow)))
 }
 
 /// Returns the rate of `fast` divided by the rate of `slow`, as `compare` computes it.
@@ -253,7 +270,8 @@ fn is_level(estimate: RatioEstimate) -> bool {
         RatioVerdict::Same => true,
         RatioVerdict::Higher | RatioVerdict::Lower => false,
         RatioVerdict::NotShown => {
-            estimate.interval_80().is_some() || estimate.ratio() < SAME_WITHIN
+            let ratio = estimate.ratio();
+            estimate.interval_80().is_some() || ratio.max(1.0 / ratio) < SAME_WITHIN
         }
     }
 }
@@ -306,6 +324,12 @@ fn hop_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
     if is_assumed { format!("{}, whose speed is assumed,", hop.name) } else { hop.name.clone() }
 }
 
+/// Returns the name of a hop with its verb, such as `PCIe 3.0 x4 limits` or `flash dies limit`.
+fn limits_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
+    let is_plural = hop.name.ends_with('s') && !hop.name.ends_with("us");
+    format!("{} {}", hop_phrase(hop, figures), if is_plural { "limit" } else { "limits" })
+}
+
 /// Returns the hop that is busy nearly all the time.
 fn busiest_hop(figures: &TestFigures) -> Option<&HopFigures> {
     let most =
@@ -343,18 +367,13 @@ fn caution(systems: &[(String, &TestFigures)]) -> Option<String> {
     (!cautions.is_empty()).then(|| cautions.join(" "))
 }
 
-/// Returns `42% faster than` or `2.3 times as fast as`.
-fn faster_phrase(ratio: f64) -> String {
-    if ratio < 2.0 {
-        format!("{} faster than", percent(ratio - 1.0))
-    } else {
-        format!("{} times as fast as", times(ratio))
-    }
-}
-
-/// Formats a ratio, such as `1.04`, `2`, `2.3` or `14`.
+/// Formats a ratio, such as `0.0020`, `1.04`, `2`, `2.3` or `14`.
 fn times(ratio: f64) -> String {
     match ratio {
+        ratio if ratio > 0.0 && ratio < 0.0995 => {
+            let digits = (1.0 - ratio.log10().floor()).min(12.0) as usize;
+            format!("{ratio:.digits$}")
+        }
         ratio if ratio < 1.95 => format!("{ratio:.2}"),
         ratio if ratio >= 9.95 => significant(ratio.round()).trim_end_matches(".0").to_owned(),
         ratio => format!("{ratio:.1}").trim_end_matches(".0").to_owned(),

@@ -37,7 +37,7 @@ impl CurveJob {
             let test = self.workload.tests[0].clone();
             test.with(|requests| requests.queue_depth = *depth)
         });
-        let Some(test) = test.filter(is_drawn) else { return Ok(Some(StepReport::Done)) };
+        let Some(test) = test.filter(is_drawn) else { return Ok(Some(StepReport::done(None))) };
         let workload = Workload { tests: vec![test], ..self.workload.clone() };
         let Some(sample) = sample(&self.assembled, &workload, 0, 0, lab)? else {
             return Ok(None);

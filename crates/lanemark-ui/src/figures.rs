@@ -61,6 +61,8 @@ pub struct TestFigures {
     pub wrong: Option<String>,
     pub faults: Vec<FaultReport>,
     pub warnings: Vec<String>,
+    /// The rates before and after the event that changed the rate during the test, if there was one.
+    pub phases: Option<String>,
 }
 
 /// Everything that a comparison of two predictions needs except their rates.
@@ -131,8 +133,14 @@ fn warnings(system: &System, test: &Test, samples: &[Sample]) -> Vec<String> {
     let share = samples.iter().map(filling).fold(0.0, f64::max);
     let warning = Warning::BufferFilling { test: test.name.clone(), share };
     let filling = (share > FILLING_MAX).then(|| warning.to_string());
-    let phases = samples.first().and_then(|sample| phases_sentence(test, sample));
+    let phases = phases(test, samples).map(|phases| format!("{}: {phases}", test.name));
     assumed.into_iter().chain(phases).chain(filling).collect()
+}
+
+/// Returns the phases of the first sample, without the name of the test.
+fn phases(test: &Test, samples: &[Sample]) -> Option<String> {
+    let sentence = phases_sentence(test, samples.first()?)?;
+    sentence.strip_prefix(&format!("{}: ", test.name)).map(str::to_owned)
 }
 
 impl TestFigures {
@@ -198,6 +206,7 @@ impl TestFigures {
             bottleneck: path_sentence(&view),
             limit: limit(system, test, samples),
             warnings: warnings(system, test, samples),
+            phases: phases(test, samples),
             wrong: wrong_outcome(&result),
             failed: samples.iter().map(|sample| sample.errors.total()).sum(),
             faults: reports(&assembled.faults, samples),

@@ -6,7 +6,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use lanemark_report::palette;
+use lanemark_report::{SAVE_BUTTONS, palette};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -14,7 +14,8 @@ use crate::laboratory::MachineFile;
 use crate::questions::PageStart;
 
 /// The scripts, each after the scripts that it imports.
-const SCRIPTS: [(&str, &str); 7] = [
+const SCRIPTS: [(&str, &str); 8] = [
+    ("save", SAVE_BUTTONS),
     ("draw", include_str!("page/draw.js")),
     ("laboratory", include_str!("page/laboratory.js")),
     ("curves", include_str!("page/curves.js")),

@@ -9,6 +9,7 @@
 //! | `step` | the report of the next step; a new simulation ends the previous one |
 //! | `answer` | the figures of a page as a sentence |
 //! | `result` | the tests in a result file |
+//! | `report` | the report of simulations and result files |
 //! | `study` | the page as a study file |
 //! | `published` | the outcome of a built-in study |
 
@@ -32,7 +33,7 @@ use crate::find::{self, FindRequest};
 use crate::request::{MEMORY, SLOTS, SystemRequest, TestRequest};
 use crate::simulation::{SEED, Simulation, StepReport};
 use crate::workload_run::{self, WorkloadRun};
-use crate::{command, listing, machine, result_file, saved};
+use crate::{command, listing, machine, report, result_file, saved};
 
 /// Maximum length of a request that is not a file, in bytes.
 const REQUEST_MAX: usize = 64 << 10;
@@ -154,6 +155,7 @@ impl Laboratory {
                 self.step()
             }
             "step" => self.step(),
+            "report" => json(&report::report(body)?),
             "answer" => compare(&read(body)?),
             "result" => json(&result_file::read(&self.library, body.to_vec())?),
             "study" => self.save_study(&read(body)?),
@@ -199,7 +201,7 @@ impl Laboratory {
         let Some(report) = report else {
             return Err(LabError::run("the simulation was cancelled"));
         };
-        if report != StepReport::Done {
+        if !matches!(report, StepReport::Done { .. }) {
             self.work = Some(work);
         }
         json(&report)

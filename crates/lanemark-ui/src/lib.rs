@@ -11,7 +11,8 @@
 //! | [`request`], [`listing`], [`figures`], [`command`] | a page's requests, and the content of the answers |
 //! | [`find`] | systems that the text of a search box may mean |
 //! | [`answer`], [`fault_report`] | figures as sentences |
-//! | [`result_file`], [`saved`] | a result that was dropped on a page; a page as a study file |
+//! | [`result_file`] | a result or a text that was dropped on a page |
+//! | [`saved`], [`report`] | a page as a study file, and as a report |
 //! | [`simulation`], [`workload_run`], [`curve`] | simulations in steps |
 //!
 //! The module computes all values; the page draws them and stores its state in its address. The crate also compiles
@@ -30,6 +31,7 @@ pub mod machine;
 #[cfg(target_arch = "wasm32")]
 mod module;
 pub mod questions;
+pub mod report;
 pub mod request;
 pub mod result_file;
 pub mod saved;

@@ -1,13 +1,14 @@
-//! A file that was dropped on a page: a result, whose tests are shown next to the systems, or a text about drives.
+//! A file that was dropped on a page: a result, whose tests are shown next to the systems, or a text about drives or
+//! about the paths to them.
 //!
 //! The file is read, checked and reported like a file that the command reads; the page does not store it.
 
-use lanemark_lab::described::{MatchedDrive, described_drives, described_text};
+use lanemark_lab::described::{MatchedDrive, described_drives, described_paths, described_text};
 use lanemark_lab::results::{self, SavedResult};
 use lanemark_lab::{LabError, encoding, weight};
-use lanemark_report::power_cut_verdict;
+use lanemark_report::{Style, inspection_svg, inspection_text, power_cut_verdict};
 use lanemark_schema::result::{
-    LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
+    Inspection, LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
 };
 use lanemark_schema::workload::Test;
 use lanemark_study::{Library, path};
@@ -24,12 +25,15 @@ const TESTS_MAX: usize = 256;
 /// Maximum number of histograms in a file on a page. Eight tests with five repeats that read and write have 80.
 const HISTOGRAMS_MAX: usize = 768;
 /// Maximum number of lines about drives, and of library drives that a page offers.
-const LINES_MAX: usize = 40;
+const LINES_MAX: usize = 400;
 const DRIVES_MAX: usize = 8;
 /// The name of the file in errors. A page replaces it with the real name.
 const NAME: &str = "the file";
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The style of texts about paths, which is the command's for a file.
+pub const STYLE: Style = Style { width: 100, colour: false };
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FileJson {
     /// The study's title, or the workload's name.
     title: String,
@@ -43,10 +47,22 @@ pub struct FileJson {
     lines: Vec<String>,
     /// The library drives of the described models.
     drives: Vec<String>,
+    /// The paths to drives that a text of lspci describes.
+    paths: Option<PathsJson>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathsJson {
+    /// The lines after the answer, as the command prints them.
+    text: String,
+    /// Drawing of the paths.
+    drawing: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestJson {
+    /// Number of the test in the file; the parts of a test have its number.
+    number: usize,
     /// The test's name.
     test: String,
     target: String,
@@ -98,24 +114,25 @@ pub fn read(library: &Library, bytes: Vec<u8>) -> Result<FileJson, LabError> {
     let text = encoding::decoded(bytes).map_err(|message| {
         LabError::input(format!("{NAME}: {message}")).hint(
             "drop a result from Lanemark, fio, CrystalDiskMark, KDiskMark, diskspd or Iometer, or the output of smartctl, \
-             nvme or lsblk",
+             nvme, lsblk or lspci",
         )
     })?;
     if let Some(drives) = described_drives(library, &text, NAME) {
         return Ok(drive_list(&drives?));
     }
-    weight::check(NAME, &text, HISTOGRAMS_MAX)?;
-    let (title, runs) = match results::read_any(NAME, &text)? {
-        SavedResult::Run(run) => (run.workload.name.clone(), vec![(None, *run)]),
-        SavedResult::Study(study) => {
-            let runs = study.systems.into_iter().map(|system| (Some(system.label), system.run));
-            (study.title, runs.collect())
-        }
-    };
+    if let Some(inspection) = described_paths(&text, NAME) {
+        return Ok(path_list(&inspection?));
+    }
+    let (title, runs) = runs(&text)?;
     let all: usize = runs.iter().map(|(_, run)| run.tests.len()).sum();
     let tests: Vec<TestJson> = runs
         .iter()
-        .flat_map(|(label, run)| test_rows(label.as_deref(), run))
+        .scan(0, |first, (label, run)| {
+            let number = *first;
+            *first += run.tests.len();
+            Some(test_rows(number, label.as_deref(), run))
+        })
+        .flatten()
         .take(TESTS_MAX)
         .collect();
     if tests.is_empty() {
@@ -125,8 +142,52 @@ pub fn read(library: &Library, bytes: Vec<u8>) -> Result<FileJson, LabError> {
         power_cut_verdict(label.as_deref().unwrap_or(&run.workload.name), run)
     };
     let verdicts = runs.iter().filter_map(verdict).collect();
-    let left_out = all - tests.len();
-    Ok(FileJson { title, verdicts, left_out, tests, lines: Vec::new(), drives: Vec::new() })
+    // A test may have several rows.
+    let left_out = all - tests.last().map_or(0, |test| test.number + 1);
+    Ok(FileJson { title, verdicts, left_out, tests, ..FileJson::default() })
+}
+
+/// Reads the title and the runs of a result; the runs of a study have labels.
+fn runs(text: &str) -> Result<(String, Vec<(Option<String>, RunResult)>), LabError> {
+    weight::check(NAME, text, HISTOGRAMS_MAX)?;
+    Ok(match results::read_any(NAME, text)? {
+        SavedResult::Run(run) => (run.workload.name.clone(), vec![(None, *run)]),
+        SavedResult::Study(study) => {
+            let runs = study.systems.into_iter().map(|system| (Some(system.label), system.run));
+            (study.title, runs.collect())
+        }
+    })
+}
+
+/// Returns the runs in a file with the tests that a page shows, each named by its number in the file.
+///
+/// # Errors
+/// Returns an error if the bytes are not a result.
+pub fn shown_runs(bytes: Vec<u8>, shown: &[usize]) -> Result<Vec<RunResult>, LabError> {
+    let text = encoding::decoded(bytes)
+        .map_err(|message| LabError::input(format!("{NAME}: {message}")))?;
+    let mut numbers = 0..;
+    let (_, runs) = runs(&text)?;
+    let keep = |(label, mut run): (Option<String>, RunResult)| {
+        run.tests.retain(|_| numbers.next().is_some_and(|number| shown.contains(&number)));
+        run.provenance.name = label.or(run.provenance.name);
+        run
+    };
+    Ok(runs.into_iter().map(keep).filter(|run| !run.tests.is_empty()).collect())
+}
+
+/// Returns the paths to drives as the command prints them: the answer, and the lines after it.
+fn path_list(inspection: &Inspection) -> FileJson {
+    let text = inspection_text(inspection, &STYLE);
+    let (answer, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
+    FileJson {
+        title: answer.replace('\n', " "),
+        paths: Some(PathsJson {
+            text: rest.trim_end().to_owned(),
+            drawing: inspection_svg(inspection),
+        }),
+        ..FileJson::default()
+    }
 }
 
 /// Returns the lines about the drives that a text describes, and the library drives of the same models.
@@ -139,17 +200,18 @@ fn drive_list(described: &[MatchedDrive]) -> FileJson {
     }
     let text = described_text(described);
     let mut lines = text.lines().filter(|line| !line.is_empty()).map(str::to_owned);
-    FileJson {
-        title: lines.next().unwrap_or_default(),
-        verdicts: Vec::new(),
-        tests: Vec::new(),
-        left_out: 0,
-        lines: lines.take(LINES_MAX).collect(),
-        drives,
+    let title = lines.next().unwrap_or_default();
+    let mut shown: Vec<String> = lines.by_ref().take(LINES_MAX).collect();
+    let rest = lines.count();
+    if rest > 0 {
+        shown.push(format!("{rest} more lines; `lanemark inspect FILE` prints all of them"));
     }
+    FileJson { title, lines: shown, drives, ..FileJson::default() }
 }
 
+/// Returns the rows of the tests of a run, which have numbers from `first`.
 fn test_rows<'r>(
+    first: usize,
     label: Option<&'r str>,
     run: &'r RunResult,
 ) -> impl Iterator<Item = TestJson> + 'r {
@@ -159,7 +221,8 @@ fn test_rows<'r>(
         Target::Database(target) => (&target.name, "measured"),
     };
     let target = label.unwrap_or(name_of_target);
-    let row = move |name: String, test: &TestResult| TestJson {
+    let row = move |number: usize, name: String, test: &TestResult| TestJson {
+        number,
         test: name,
         target: target.to_owned(),
         how,
@@ -175,10 +238,10 @@ fn test_rows<'r>(
             Err("it ran in parallel with another test".to_owned())
         }
     };
-    run.tests.iter().flat_map(move |test| {
+    run.tests.iter().zip(first..).flat_map(move |(test, number)| {
         let name = &test.test.name;
         let parts = test.by_direction(&run.workload);
-        let mut whole = row(name.clone(), test);
+        let mut whole = row(number, name.clone(), test);
         match simulable(test) {
             Ok(()) => whole.definition = Some(test.test.clone()),
             Err(reason) => whole.not_simulated = Some(reason),
@@ -187,7 +250,9 @@ fn test_rows<'r>(
             // For a test that reads and writes, the rows of its two directions contain the latencies.
             (whole.latency_mean_us, whole.latency_us) = (None, Vec::new());
         }
-        let parts = parts.iter().map(|(direction, part)| row(format!("{name}, {direction}"), part));
+        let part_row =
+            |(direction, part): &(_, _)| row(number, format!("{name}, {direction}"), part);
+        let parts = parts.iter().map(part_row);
         std::iter::once(whole).chain(parts).collect::<Vec<_>>()
     })
 }
@@ -210,6 +275,7 @@ fn figures(result: &TestResult) -> TestJson {
         Some(result.latency_mean_ns)
     };
     TestJson {
+        number: 0,
         test: String::new(),
         target: String::new(),
         how: "",
@@ -408,6 +474,14 @@ mod tests {
         assert_eq!(first.megabytes_per_second.map(|figure| figure.value), Some(2097.152));
         let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(read_file([&[0xff, 0xfe][..], &wide].concat()).unwrap(), summary);
+    }
+
+    #[test]
+    fn a_test_with_a_row_for_each_direction_is_one_test() {
+        let text = include_str!("../../lanemark-formats/tests/foreign/iometer.csv");
+        let summary = read_file(text.into()).unwrap();
+        let numbers: Vec<usize> = summary.tests.iter().map(|test| test.number).collect();
+        assert_eq!((numbers, summary.left_out), (vec![0, 0, 0], 0));
     }
 
     #[test]

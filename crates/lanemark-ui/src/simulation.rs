@@ -38,7 +38,18 @@ pub enum StepReport {
     /// A point of a curve over queue depth.
     Point { point: CurvePoint },
     /// The end of the simulation; no report follows it.
-    Done,
+    Done {
+        /// The result that `lanemark sim` saves, as its text, without the machine and the times of the run. A curve has
+        /// no result.
+        result: Option<String>,
+    },
+}
+
+impl StepReport {
+    /// Reports the end of a simulation.
+    pub fn done(result: Option<RunResult>) -> Self {
+        Self::Done { result: result.and_then(|result| serde_json::to_string(&result).ok()) }
+    }
 }
 
 /// A simulation in progress: a test on a system.
@@ -49,6 +60,8 @@ pub struct Simulation {
     repeats: u32,
     samples: Vec<Sample>,
     stage: SimulationStage,
+    /// The result with its interval, after the step that computes the interval.
+    result: Option<RunResult>,
 }
 
 /// The next step of a simulation.
@@ -75,7 +88,7 @@ impl Simulation {
         let workload = command::workload(test, &assembled.faults)?;
         let repeats = repeats(lab, &assembled, &workload, 0);
         let stage = SimulationStage::First;
-        Ok(Self { assembled, workload, repeats, samples: Vec::new(), stage })
+        Ok(Self { assembled, workload, repeats, samples: Vec::new(), stage, result: None })
     }
 
     /// Runs a step. Returns `None` if the simulation was cancelled.
@@ -110,20 +123,20 @@ impl Simulation {
                 if lab.cancel.is_cancelled() {
                     return Ok(None);
                 }
-                let test = result.tests.into_iter().next().filter(|test| test.interval.is_some());
+                let test = result.tests.first().filter(|test| test.interval.is_some()).cloned();
+                self.result = Some(result);
                 match test {
-                    None => Ok(Some(StepReport::Done)),
+                    None => Ok(Some(StepReport::done(self.result.take()))),
                     test => self.figures(self.samples.clone(), false, test),
                 }
             }
-            SimulationStage::Done => Ok(Some(StepReport::Done)),
+            SimulationStage::Done => Ok(Some(StepReport::done(self.result.take()))),
         }
     }
 
-    /// Returns the result of all repeats, as `lanemark sim` saves it, without an interval.
+    /// Returns the result of all repeats, without an interval.
     fn result(&self) -> RunResult {
-        let provenance = Provenance { seed: SEED, ..Provenance::default() };
-        self.assembled.system.result(&self.workload, provenance, [Some(self.samples.clone())])
+        self.assembled.result(&self.workload, vec![self.samples.clone()])
     }
 
     fn figures(
@@ -146,6 +159,13 @@ impl Simulation {
 }
 
 impl AssembledSystem {
+    /// Returns the result of a workload with the samples of its tests, without intervals.
+    pub fn result(&self, workload: &Workload, samples: Vec<Vec<Sample>>) -> RunResult {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let provenance = Provenance { version, seed: SEED, ..Provenance::default() };
+        self.system.result(workload, provenance, samples.into_iter().map(Some))
+    }
+
     /// Returns the system as one whose values can be drawn.
     fn drawn<'s>(&'s self, library: &'s Library) -> DrawnSystem<'s> {
         let name = self.system.target.system.as_str();

@@ -1,6 +1,7 @@
 //! Several tests on a system, such as CrystalDiskMark's eight: each is simulated as `lanemark sim` does, in order.
 
 use lanemark_lab::{Lab, LabError};
+use lanemark_schema::result::Sample;
 use lanemark_schema::workload::{AverageMethod, Test, TestOrder, Workload};
 use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
@@ -17,7 +18,8 @@ const TESTS_MAX: usize = 32;
 pub struct WorkloadRun {
     assembled: AssembledSystem,
     workload: Workload,
-    next: usize,
+    /// The samples of the tests that have ended.
+    samples: Vec<Vec<Sample>>,
 }
 
 /// Returns the workload `name` of the library, if it can be simulated for a page.
@@ -95,7 +97,7 @@ impl WorkloadRun {
     pub fn new(assembled: AssembledSystem, workload: Workload) -> Self {
         // A page's faults apply to all tests, as with `lanemark sim --fault`.
         let faults = assembled.faults.clone();
-        Self { assembled, workload: Workload { faults, ..workload }, next: 0 }
+        Self { assembled, workload: Workload { faults, ..workload }, samples: Vec::new() }
     }
 
     /// Runs the next test. Returns `None` if the run was cancelled.
@@ -103,9 +105,11 @@ impl WorkloadRun {
     /// # Errors
     /// Returns an error if the test does not fit the system, or takes too long.
     pub fn step(&mut self, lab: &Lab) -> Result<Option<StepReport>, LabError> {
-        let index = self.next;
+        let index = self.samples.len();
         if index >= self.workload.tests.len() {
-            return Ok(Some(StepReport::Done));
+            let samples = std::mem::take(&mut self.samples);
+            let result = self.assembled.result(&self.workload, samples);
+            return Ok(Some(StepReport::done(Some(result))));
         }
         let mut samples = Vec::new();
         for repeat in 0..repeats(lab, &self.assembled, &self.workload, index) {
@@ -113,7 +117,7 @@ impl WorkloadRun {
             let Some(taken) = taken else { return Ok(None) };
             samples.push(taken);
         }
-        self.next += 1;
+        self.samples.push(samples.clone());
         let figures = TestFigures::compute(&self.assembled, &self.workload, index, samples, false)?;
         Ok(Some(StepReport::Figures { index, figures: Box::new(figures) }))
     }

@@ -6,7 +6,12 @@ mod client;
 use std::time::{Duration, Instant};
 
 use client::{SYSTEM, TEST, ask, steps};
-use lanemark_ui::Laboratory;
+use lanemark_lab::Lab;
+use lanemark_lab::interval::DrawnSystem;
+use lanemark_schema::result::{Provenance, RunResult};
+use lanemark_study::Library;
+use lanemark_ui::request::TestRequest;
+use lanemark_ui::{Laboratory, command};
 use serde_json::{Value, json};
 
 /// Returns the message of the error of a request.
@@ -170,4 +175,40 @@ fn the_colours_of_the_page_match_reports() {
     }
     let page = lanemark_ui::file::html(b"", &Default::default());
     assert!(page.contains(lanemark_report::palette::style()));
+}
+
+#[test]
+fn the_report_of_a_page_is_the_report_of_the_command() {
+    let library = Library::built_in();
+    let mut laboratory = Laboratory::default();
+    let mut reply =
+        ask(&mut laboratory, "simulate", &json!({"system": {"system": SYSTEM}, "test": *TEST}));
+    while reply.as_ref().unwrap()["stage"] != json!("done") {
+        reply = ask(&mut laboratory, "step", &Value::Null);
+    }
+    let of_page = reply.unwrap()["result"].as_str().unwrap().to_owned();
+    let file = client::run_file();
+    let head = json!({"runs": [of_page.len()], "files": [{"length": file.len(), "tests": [1]}]});
+    let body = format!("{head}\n{of_page}{file}");
+    let answer: Value =
+        serde_json::from_str(&laboratory.answer("report", body.as_bytes()).unwrap()).unwrap();
+
+    let request: TestRequest = serde_json::from_value(TEST.clone()).unwrap();
+    let workload = command::workload(&request, &[]).unwrap();
+    let system = lanemark_lab::assemble(&library, SYSTEM, &[]).unwrap();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let provenance = Provenance { version, seed: 1, ..Provenance::default() };
+    let lab = Lab::default();
+    let mut run = lab.run(&system, &workload, &provenance, &mut |_| {}).unwrap();
+    let subject = DrawnSystem { library: &library, name: SYSTEM, settings: &[], ranges: &[] };
+    lab.add_intervals(&subject, &mut run, &mut |_| {}).unwrap();
+    let mut of_file: RunResult = serde_json::from_str(&file).unwrap();
+    of_file.tests.remove(0);
+    assert!(
+        answer["html"].as_str().unwrap() == lanemark_report::html(None, &[&run, &of_file]),
+        "the reports differ"
+    );
+    for body in ["", "{}", "{\"runs\":[9],\"files\":[]}\n", "{\"runs\":[],\"files\":[]}\n"] {
+        assert!(laboratory.answer("report", body.as_bytes()).is_err(), "{body}");
+    }
 }

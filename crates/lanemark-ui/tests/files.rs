@@ -138,16 +138,76 @@ fn the_page_is_saved_as_a_study_that_can_be_read() {
     browser.value("document.getElementById('add').click()");
     browser.value("document.getElementById('study').focus()");
     browser.press(" ", 32);
-    browser.wait("document.getElementById('study-said').textContent.includes('lanemark study lanemark-study.toml')");
+    browser.wait("document.getElementById('saved').textContent.includes('lanemark study lanemark-study.toml')");
     let path = folder.path().join("lanemark-study.toml");
-    let began = Instant::now();
-    while !path.exists() {
-        assert!(began.elapsed() < Duration::from_secs(20), "nothing was saved");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_for(&path);
     let study = lanemark_study::Study::open(&lanemark_study::Library::built_in(), &path).unwrap();
     let names: Vec<&str> = study.systems().map(|(name, ..)| name).collect();
     assert_eq!(names, ["system-1", "system-2", "system-3"]);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// Waits until a file has been saved.
+fn wait_for(path: &Path) {
+    let began = Instant::now();
+    while !path.exists() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{} was not saved", path.display());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn everything_on_the_page_is_saved_as_a_report_and_each_chart_as_a_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let document = PageDocument { name: "run.json".to_owned(), text: client::run_file() };
+    let contents = PageContents { documents: vec![document], machine: None };
+    let Some(mut browser) = page(folder.path(), &contents) else { return };
+    let downloads = json!({"behavior": "allow", "downloadPath": folder.path()});
+    browser.ask("Browser.setDownloadBehavior", downloads);
+    browser.wait(&format!("{ROWS}.length === 2"));
+    browser.value("document.querySelectorAll('.check input')[1].click()");
+    let saved = "document.getElementById('saved').textContent";
+    browser.wait(&format!(
+        "(document.getElementById('report').click(), {saved} !== '' && !{saved}.includes('not ended'))"
+    ));
+    let path = folder.path().join("lanemark-report.html");
+    wait_for(&path);
+    let text = std::fs::read_to_string(path).unwrap();
+    // The page's two systems, and the run of the file without its second test, which is not shown.
+    for part in ["AMD B550", "m2-2", "SEQ1M Q8T1 read", "950 PRO"] {
+        assert!(text.contains(part), "no {part}");
+    }
+    let hidden = browser.value("document.querySelectorAll('.check label')[1].textContent");
+    let hidden = hidden.as_str().unwrap().split(" on ").next().unwrap().to_owned();
+    assert!(!text.contains(&hidden), "{hidden} is in the report");
+    browser.wait("document.querySelectorAll('.curves .save button').length === 4");
+    browser
+        .value("for (const one of document.querySelectorAll('.curves .save button')) one.click()");
+    for name in ["throughput-over-queue-depth", "latency-over-load"] {
+        let drawing = folder.path().join(format!("{name}.svg"));
+        wait_for(&drawing);
+        let drawing = std::fs::read_to_string(drawing).unwrap();
+        assert!(drawing.contains("stroke=\"rgb(") && !drawing.contains("class="), "{drawing:.500}");
+        let picture = folder.path().join(format!("{name}.png"));
+        wait_for(&picture);
+        assert!(std::fs::read(picture).unwrap().starts_with(b"\x89PNG"));
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_text_of_lspci_is_shown_as_a_drawing_and_as_the_lines_of_inspect() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = page(folder.path(), &PageContents::default()) else { return };
+    let path = folder.path().join("lspci.txt");
+    let text = include_str!("../../lanemark-inspect/tests/samples/lspci-verbose.txt");
+    std::fs::write(&path, text).unwrap();
+    drop_on(&mut browser, &path);
+    browser.wait("document.querySelector('.file .drawing')?.naturalWidth > 100");
+    let shown = browser.value("document.querySelector('.file legend').textContent");
+    assert!(shown.as_str().unwrap().contains("limit"), "{shown}");
+    let lines = browser.value("document.querySelector('.file pre').textContent");
+    assert!(lines.as_str().unwrap().contains("Advice: "), "{lines}");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 

@@ -159,7 +159,11 @@ fn the_module_gives_the_outcome_of_each_study() {
 /// Returns the files of the fuzzers' seeds: samples of all formats that the page reads.
 fn seeds() -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let folders = ["lanemark-formats/tests/foreign", "lanemark-cli/tests/saved"];
+    let folders = [
+        "lanemark-formats/tests/foreign",
+        "lanemark-cli/tests/saved",
+        "lanemark-inspect/tests/samples",
+    ];
     let mut files = vec![client::run_file().into_bytes()];
     for folder in folders {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {

@@ -1,7 +1,8 @@
 //! The page in a browser: it runs without errors, does not send requests to other servers, draws the answers, and can
 //! be operated with the keyboard.
 //!
-//! The tests need Chromium. Without it they are skipped; in CI they fail.
+//! The tests need Chromium. Without it they are skipped; in CI they fail. `LANEMARK_BROWSER=firefox` runs them in
+//! Firefox.
 
 mod client;
 
@@ -46,7 +47,7 @@ fn with_state(address: &str) -> String {
 fn settled_page(folder: &Path, contents: &PageContents) -> Option<Browser> {
     let address = client::page(folder, contents)?;
     let mut browser = Browser::start(folder)?;
-    browser.ask("Page.navigate", json!({"url": with_state(&address)}));
+    browser.navigate(&with_state(&address));
     browser.wait(SETTLED);
     Some(browser)
 }
@@ -104,14 +105,16 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     browser.value("document.querySelector('#eight').click()");
     browser.wait("document.querySelectorAll('#eight-table tbody tr').length === 8 && !document.querySelector('#eight').disabled");
 
+    if browser.is_offline {
+        assert_eq!(browser.value("navigator.onLine"), json!(false));
+    }
     // Every control has a name for users who cannot see it, and no element is wider than a phone's screen.
     let nameless = "[...document.querySelectorAll('input, select, button')].filter((one) => !(one.labels?.length || one.textContent.trim() || one.ariaLabel)).length";
     assert_eq!(browser.value(nameless), json!(0));
     let ids = "(() => { const ids = [...document.querySelectorAll('[id]')].map((one) => one.id); return ids.length - new Set(ids).size; })()";
     assert_eq!(browser.value(ids), json!(0));
-    let phone = json!({"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true});
-    browser.ask("Emulation.setDeviceMetricsOverride", phone);
-    assert_eq!(browser.value("document.documentElement.scrollWidth"), json!(390));
+    browser.phone();
+    browser.wait("document.documentElement.scrollWidth <= innerWidth");
 
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
@@ -195,8 +198,8 @@ fn the_machine_inside_the_page_is_chosen_by_keys_and_kept_in_the_address() {
         "{about}.startsWith('nvme0n1: PCIe 3.0 x2') && {about}.includes('Without a port: vda')"
     ));
     let address = browser.value("location.href");
-    browser.ask("Page.navigate", json!({"url": "about:blank"}));
-    browser.ask("Page.navigate", json!({"url": address}));
+    browser.navigate("about:blank");
+    browser.navigate(address.as_str().unwrap());
     browser.wait(&format!("{SETTLED} && {here}"));
 }
 
@@ -230,6 +233,31 @@ fn each_change_is_a_step_of_the_history_and_a_broken_address_is_reported() {
         browser.wait(&format!("{broken}.startsWith('The address of this page is broken')"));
         browser.wait("document.querySelectorAll('article').length === 2");
     }
+}
+
+#[test]
+fn a_new_input_cancels_the_work_of_the_last_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = settled_page(folder.path(), &PageContents::default()) else { return };
+    browser.value("document.getElementById('eight').click()");
+    browser.wait("document.querySelectorAll('#eight-table tbody tr').length > 0");
+    browser.value("document.querySelector('article:nth-child(2) .plain').click()");
+    let ended = "document.getElementById('eight-region').hidden && !document.getElementById('eight').disabled";
+    assert_eq!(browser.value(ended), json!(true));
+    browser.value("document.getElementById('test-queue_depth').focus()");
+    for _ in 0..7 {
+        browser.press("ArrowRight", 39);
+    }
+    browser.wait(&format!("{DEPTH} === '96' && {SETTLED}"));
+    let mut test = test();
+    test["queue_depth"] = json!(96);
+    let body = json!({"system": {"system": SYSTEMS[0]}, "test": test});
+    let reports = client::steps(&mut Laboratory::default(), "simulate", &body).unwrap();
+    let expected = reports.last().unwrap()["figures"]["iops"].as_f64().unwrap();
+    let shown = browser.value(FIRST);
+    let shown: f64 = shown.as_str().unwrap().replace(',', "").parse().unwrap();
+    assert!((shown / expected - 1.0).abs() < 0.006, "{shown} instead of {expected}");
+    assert_eq!(browser.value(ended), json!(true));
 }
 
 #[test]
@@ -304,8 +332,8 @@ fn presets_set_the_test_and_a_system_keeps_its_colour() {
     assert_eq!(browser.value(colours), json!(["s1", "s0"]));
     browser.wait(SETTLED);
     let address = browser.value("location.href");
-    browser.ask("Page.navigate", json!({"url": "about:blank"}));
-    browser.ask("Page.navigate", json!({"url": address}));
+    browser.navigate("about:blank");
+    browser.navigate(address.as_str().unwrap());
     browser.wait(SETTLED);
     assert_eq!(browser.value(colours), json!(["s1", "s0"]));
 }
@@ -319,7 +347,7 @@ fn faults_are_reported_as_failures_losses_and_recovery() {
     let systems = json!([{"system": SYSTEMS[1], "set": [], "faults": [fault]}]);
     let state = json!({"test": test(), "systems": systems}).to_string();
     let escaped: String = state.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    browser.ask("Page.navigate", json!({"url": format!("{address}#{escaped}")}));
+    browser.navigate(&format!("{address}#{escaped}"));
     let text = "document.querySelector('.fault')?.textContent ?? ''";
     browser.wait(&format!("({text}).includes('requests failed.')"));
     let text = browser.value(text);
@@ -338,5 +366,5 @@ fn type_into(browser: &mut Browser, selector: &str, text: &str) {
     browser.value(&format!(
         "(() => {{ const box = document.querySelector('{selector}'); box.focus(); box.select(); }})()"
     ));
-    browser.ask("Input.insertText", json!({"text": text}));
+    browser.type_text(text);
 }

@@ -103,25 +103,34 @@ impl DescribedDrive {
         {
             self.findings.push(format!("{now:.0} °C; the drive's warning limit is {limit:.0} °C"));
         }
-        for (number, words) in [
+        let above = |limit: &str| format!("min above its {limit} temperature since it was made");
+        for (number, one, several) in [
+            (self.health.minutes_above_warning, above("warning"), above("warning")),
+            (self.health.minutes_above_critical, above("critical"), above("critical")),
             (
-                self.health.minutes_above_warning,
-                "min above its warning temperature since it was made",
+                self.health.thermal_transitions,
+                "reduction of its speed because of its temperature".to_owned(),
+                "reductions of its speed because of its temperature".to_owned(),
+            ),
+            (self.health.media_errors, "media error".to_owned(), "media errors".to_owned()),
+            (
+                self.health.pending_sectors,
+                "sector that the drive could not read".to_owned(),
+                "sectors that the drive could not read".to_owned(),
             ),
             (
-                self.health.minutes_above_critical,
-                "min above its critical temperature since it was made",
+                self.health.reallocated_sectors,
+                "replaced sector".to_owned(),
+                "replaced sectors".to_owned(),
             ),
-            (self.health.thermal_transitions, "times slower because of its temperature"),
-            (self.health.media_errors, "media errors"),
-            (self.health.pending_sectors, "sectors that the drive could not read"),
-            (self.health.reallocated_sectors, "replaced sectors"),
             (
                 self.health.link_errors,
-                "checksum errors on the link since it was made: check the cable",
+                "checksum error on the link since it was made: check the cable".to_owned(),
+                "checksum errors on the link since it was made: check the cable".to_owned(),
             ),
         ] {
             if let Some(number) = number.filter(|number| *number > 0.0) {
+                let words = if number == 1.0 { one } else { several };
                 self.findings.push(format!("{number:.0} {words}"));
             }
         }

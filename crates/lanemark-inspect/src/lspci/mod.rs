@@ -1,12 +1,12 @@
 //! Reads the output of `lspci -vvv` and `lspci -tv` (pciutils), as far as it concerns storage.
 //!
-//! The text is converted to a sysfs tree of its functions, and the tree is inspected. `restored` removes the characters
-//! that were added around pasted text. From `-vvv` output, `verbose` reads bridges with the buses below them, classes,
-//! drivers, the capabilities and states of links (`LnkCap`, `LnkSta`), and payload sizes (`DevCap`, `DevCtl`). From
-//! `-tv` output, `bus_tree` reads the position and name of each function. Neither format names drives: an NVMe function
-//! counts as one drive with one namespace, and the drives on a SATA, SAS, RAID or USB controller appear as one device
-//! with the name of the controller. A text may contain only a part of a machine; if a port is missing, its end of the
-//! link is unknown.
+//! The text is converted to a sysfs tree of its functions in memory, and the tree is inspected. `restored` removes the
+//! characters that were added around pasted text. From `-vvv` output, `verbose` reads bridges with the buses below
+//! them, classes, drivers, the capabilities and states of links (`LnkCap`, `LnkSta`), and payload sizes (`DevCap`,
+//! `DevCtl`). From `-tv` output, `bus_tree` reads the position and name of each function. Neither format names drives:
+//! an NVMe function counts as one drive with one namespace, and the drives on a SATA, SAS, RAID or USB controller
+//! appear as one device with the name of the controller. A text may contain only a part of a machine; if a port is
+//! missing, its end of the link is unknown.
 //!
 //! Dumps (`-x`), `-vmm` output, and trees that were printed with other options are not read.
 
@@ -15,15 +15,12 @@ mod function;
 mod verbose;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use lanemark_files::private::{PrivateFolder, write_step};
 use lanemark_schema::pasted::restored;
 use lanemark_schema::result::DRIVES_NOT_SHOWN;
 
+use crate::tree::MemoryTree;
 use function::{FunctionAddress, LspciFunction};
 
 /// Maximum number of links that a message describes.
@@ -45,8 +42,7 @@ const CONTROLLERS: [(&str, u32); 7] = [
 /// The tree that a text describes.
 #[derive(Debug)]
 pub(crate) struct LspciTree {
-    /// The folder with the tree, which is removed with this value.
-    pub(crate) folder: PrivateFolder,
+    pub(crate) tree: MemoryTree,
     /// Positions in the tree of the functions whose capabilities were hidden from an unprivileged user.
     pub(crate) denied: Vec<String>,
 }
@@ -77,73 +73,80 @@ pub enum LspciProblem {
 
 /// Creates a sysfs tree from a text.
 ///
-/// # Errors Returns an I/O error of the temporary folder. The inner error states why the text does not describe a tree.
-pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
-    let functions = match functions(&restored(text)) {
-        Ok(functions) => functions,
-        Err(problem) => return Ok(Err(problem)),
-    };
-    let folder = PrivateFolder::new("lanemark-lspci-")?;
+/// # Errors
+/// Returns the reason why the text does not describe a tree.
+pub(crate) fn tree(text: &str) -> Result<LspciTree, LspciProblem> {
+    let functions = functions(&restored(text))?;
+    let mut tree = MemoryTree::default();
+    tree.add_folder(Path::new("block"));
     let mut drives = 0;
     let mut controllers = 0;
     let mut denied = Vec::new();
-    write_step(|| {
-        let root = folder.path();
-        fs::create_dir_all(root.join("block"))?;
-        for (address, function) in &functions {
-            let Some(position) = position_of(&functions, address) else { continue };
-            let at = root.join(&position);
-            fs::create_dir_all(&at)?;
-            if let Some(class) = function.class {
-                write(&at, "class", &format!("{class:#08x}"))?;
-            }
-            for (rates, speed, width) in [
-                (&function.trained, "current_link_speed", "current_link_width"),
-                (&function.capable, "max_link_speed", "max_link_width"),
-            ] {
-                if let Some((rate, lanes)) = rates {
-                    write(&at, speed, &format!("{rate} GT/s PCIe"))?;
-                    write(&at, width, lanes)?;
-                }
-            }
-            if let Some(driver) = &function.driver {
-                symlink(format!("../../bus/pci/drivers/{driver}"), at.join("driver"))?;
-            }
-            if function.class == Some(0x01_0802) {
-                let controller = format!("nvme{drives}");
-                let block = format!("nvme{drives}n1");
-                let block_path = format!("nvme/{controller}/{block}");
-                fs::create_dir_all(at.join(&block_path))?;
-                write(&at.join("nvme").join(&controller), "model", &function.name)?;
-                symlink(format!("../{position}/{block_path}"), root.join("block").join(block))?;
-                drives += 1;
-            }
-            if let Some(config) = function.config() {
-                fs::write(at.join("config"), config)?;
-            }
-            let class = function.class.map(|class| class >> 8);
-            if let Some((kind, _)) = CONTROLLERS.iter().find(|(_, known)| Some(*known) == class) {
-                let (domain, bus, rest) = address;
-                let block = format!("{kind}-{domain:04x}:{bus:02x}:{rest}");
-                let device = at.join(&block).join("device");
-                fs::create_dir_all(&device)?;
-                write(&device, "model", &format!("{DRIVES_NOT_SHOWN}, on {}", function.name))?;
-                symlink(format!("../{position}/{block}"), root.join("block").join(block))?;
-                controllers += 1;
-            }
-            if function.denied {
-                denied.push(position);
-            }
+    for (address, function) in &functions {
+        let Some(position) = position_of(&functions, address) else { continue };
+        add_function(&mut tree, &position, function);
+        if function.class == Some(0x01_0802) {
+            let block = format!("nvme{drives}n1");
+            let controller = format!("{position}/nvme/nvme{drives}");
+            add_line(&mut tree, &controller, "model", &function.name);
+            add_block(&mut tree, &format!("{controller}/{block}"), &block);
+            drives += 1;
         }
-        Ok(())
-    })?;
-    Ok(match drives + controllers {
+        let class = function.class.map(|class| class >> 8);
+        if let Some((kind, _)) = CONTROLLERS.iter().find(|(_, known)| Some(*known) == class) {
+            let (domain, bus, rest) = address;
+            let block = format!("{kind}-{domain:04x}:{bus:02x}:{rest}");
+            let device = format!("{position}/{block}");
+            let model = format!("{DRIVES_NOT_SHOWN}, on {}", function.name);
+            add_line(&mut tree, &format!("{device}/device"), "model", &model);
+            add_block(&mut tree, &device, &block);
+            controllers += 1;
+        }
+        if function.denied {
+            denied.push(position);
+        }
+    }
+    match drives + controllers {
         0 if functions.values().any(|function| function.lacks_class) => {
             Err(LspciProblem::NoClass { functions: functions.len(), slow: slow_links(&functions) })
         }
         0 => Err(LspciProblem::NoStorage { functions: functions.len() }),
-        _ => Ok(LspciTree { folder, denied }),
-    })
+        _ => Ok(LspciTree { tree, denied }),
+    }
+}
+
+/// Adds the folder of a function, with its class, links and driver.
+fn add_function(tree: &mut MemoryTree, position: &str, function: &LspciFunction) {
+    let at = Path::new(position);
+    tree.add_folder(at);
+    if let Some(class) = function.class {
+        add_line(tree, position, "class", &format!("{class:#08x}"));
+    }
+    for (rates, speed, width) in [
+        (&function.trained, "current_link_speed", "current_link_width"),
+        (&function.capable, "max_link_speed", "max_link_width"),
+    ] {
+        if let Some((rate, lanes)) = rates {
+            add_line(tree, position, speed, &format!("{rate} GT/s PCIe"));
+            add_line(tree, position, width, lanes);
+        }
+    }
+    if let Some(driver) = &function.driver {
+        tree.add_link(&at.join("driver"), &format!("../../bus/pci/drivers/{driver}"));
+    }
+    if let Some(config) = function.config() {
+        tree.add_file(&at.join("config"), config);
+    }
+}
+
+fn add_line(tree: &mut MemoryTree, folder: &str, name: &str, text: &str) {
+    tree.add_file(&Path::new(folder).join(name), format!("{text}\n"));
+}
+
+/// Adds the folder of a block device, and its link in `block`.
+fn add_block(tree: &mut MemoryTree, position: &str, name: &str) {
+    tree.add_folder(Path::new(position));
+    tree.add_link(&Path::new("block").join(name), &format!("../{position}"));
 }
 
 /// Describes the links that run below the capability of their function, up to [`SLOW_MAX`].
@@ -213,10 +216,6 @@ impl LspciFunction {
         config[0x48..0x4a].copy_from_slice(&control.to_le_bytes());
         Some(config)
     }
-}
-
-fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
-    fs::write(folder.join(name), format!("{text}\n"))
 }
 
 /// Returns the position of a function: below the bridge to its bus, the bridge to that bridge's bus, and so on up to a

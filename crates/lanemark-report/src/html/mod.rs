@@ -47,8 +47,18 @@ use crate::{durable, energy, figure_table, run_table, target, transactions, tria
 const STYLE: &str =
     concat!(include_str!("colours.css"), include_str!("style.css"), include_str!("marks.css"));
 
-/// The script that adds the buttons to each chart.
-const SAVE: &str = include_str!("save.js");
+/// The script whose function `save_buttons` adds the buttons to a chart. The page of the laboratory uses it, too.
+pub const SAVE_BUTTONS: &str = include_str!("save.js");
+
+/// The script of a page, which adds the buttons to each chart.
+static SAVE: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
+    let functions = SAVE_BUTTONS.replace("export ", "");
+    format!(
+        "(() => {{\n'use strict';\n{functions}document.querySelectorAll('figure').forEach((figure) => {{\n  \
+         const svg = figure.querySelector('svg[role=img]');\n  save_buttons(figure, \
+         figure.querySelector('figcaption')?.textContent || svg?.getAttribute('aria-label') || 'chart');\n}});\n}})();\n"
+    )
+});
 
 /// Minimum number of sections for which a page has a list of contents.
 const LISTED: usize = 5;
@@ -93,7 +103,7 @@ pub(crate) fn page(title: &str, content: &Markup) -> String {
                 (content)
                 footer { "Lanemark · MB is 10⁶ bytes, MiB 2²⁰. – means not known." }
             }
-            script { (PreEscaped(SAVE)) }
+            script { (PreEscaped(SAVE.as_str())) }
             }
         }
     };

@@ -28,7 +28,6 @@ pub(crate) const MAY_CREATE: &[(&str, &str)] = &[
     ("crates/lanemark-trial/src/trial/program.rs", "in a private folder"),
     ("crates/lanemark-files/src/companion.rs", "the opener of companions"),
     ("crates/lanemark-inspect/src/capture.rs", "O_EXCL in a private folder"),
-    ("crates/lanemark-inspect/src/lspci/mod.rs", "in a private folder"),
     (
         "crates/lanemark-lab/src/reserved.rs",
         "O_EXCL and no links; content takes a name by a rename",

@@ -1,6 +1,7 @@
 // Curves over load: throughput over queue depth, and latency over throughput. Each system has its own colour.
 
 import { latency, make, number, rated, shape } from "./draw.js";
+import { save_buttons } from "./save.js";
 
 const HEIGHT = 230, LEFT = 58, RIGHT = 16, TOP = 30, BOTTOM = 40;
 
@@ -65,7 +66,9 @@ function chart({ title, across, up, x, y, lines, width, label }) {
     }
     drawing.append(group);
   }
-  return make("figure", {}, drawing);
+  const figure = make("figure", {}, drawing);
+  save_buttons(figure, title);
+  return figure;
 }
 
 /**

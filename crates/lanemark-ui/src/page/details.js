@@ -1,6 +1,6 @@
 // Values, faults, drawing and command line of a system, below its path.
 
-import { make, number } from "./draw.js";
+import { make, number, picture } from "./draw.js";
 import { field, select } from "./pick.js";
 import { ask, words } from "./laboratory.js";
 
@@ -19,7 +19,7 @@ export function details({ system, question, changed, fail }) {
       const reply = await ask("system", question());
       if (request !== latest_request) return null;
       if (open) fields(reply.values);
-      if (drawn) picture(reply.drawing);
+      if (drawn) drawing.replaceChildren(picture(reply.drawing, "The platform’s links, with the path to the drive"));
       return reply;
     } catch (error) { fail(words(error)); return null; }
   }
@@ -34,14 +34,6 @@ export function details({ system, question, changed, fail }) {
       change();
     };
     values.replaceChildren(...reply.filter((value) => value.quantity !== "text" || value.choices).map((value) => value_field(value, set)));
-  }
-
-  /** Shows the platform as an image: scripts inside an image cannot run, and it cannot load anything. */
-  function picture(text) {
-    const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-    const image = make("img", { src: url, class: "drawing", alt: "The platform’s links, with the path to the drive" });
-    image.addEventListener("load", () => URL.revokeObjectURL(url));
-    drawing.replaceChildren(image);
   }
 
   function change() {

@@ -22,6 +22,21 @@ export function shape(name, attributes, ...children) {
   return element;
 }
 
+/** Shows a drawing as an image: scripts inside an image cannot run, and it cannot load anything. */
+export function picture(text, alt) {
+  const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  const image = make("img", { src: url, class: "drawing", alt });
+  image.addEventListener("load", () => URL.revokeObjectURL(url));
+  return image;
+}
+
+/** Saves a text or bytes as a file. */
+export function save(name, type, ...parts) {
+  const url = URL.createObjectURL(new Blob(parts, { type }));
+  make("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
 /** Formats a number with three significant digits and separators. */
 export function number(value) {
   if (value == null || !Number.isFinite(value)) return "–";
@@ -37,20 +52,26 @@ export function latency(us) {
   return us >= 1e3 ? `${number(us / 1e3)} ms` : `${number(us)} µs`;
 }
 
+/** Formats a range, such as `10.3–15.0 ms`; the unit appears once if both ends have it. */
+export function span(low, high, word) {
+  const [from, to] = [word(low), word(high)], unit = to.match(/ \D+$/)?.[0] ?? "";
+  return `${unit && from.endsWith(unit) ? from.slice(0, -unit.length) : from}–${to}`;
+}
+
 export const percent = (share) => `${Math.round(share * 100)}%`;
 
 /** Returns the range that contains 80% of systems of this kind, as text. */
 export function range(figures, key) {
   if (!figures.interval) return "";
   const { low_ratio: low, high_ratio: high } = figures.interval;
-  return `80% in ${number(figures[key] * low)}–${number(figures[key] * high)}`;
+  return `80% in ${span(figures[key] * low, figures[key] * high, number)}`;
 }
 
 /** Returns the range of a latency percentile that contains 80% of systems of this kind, as text. */
 export function tail(figures, percentile) {
   const interval = figures.interval?.percentiles?.find((one) => one.percentile === percentile);
   const us = figures.latency_us.find(([own]) => own === percentile)?.[1];
-  return interval && us != null ? `80% in ${latency(us * interval.low_ratio)}–${latency(us * interval.high_ratio)}` : "";
+  return interval && us != null ? `80% in ${span(us * interval.low_ratio, us * interval.high_ratio, latency)}` : "";
 }
 
 /** Returns the key and the unit of the rate by which systems are compared. */

@@ -1,6 +1,6 @@
 // Result files that were dropped on the page. Their tests are compared only with simulations of the same test.
 
-import { bar, latency, make, number, rated } from "./draw.js";
+import { bar, latency, make, number, picture, rated, span } from "./draw.js";
 import { ask, steps, words } from "./laboratory.js";
 
 const FILES_MAX = 8;
@@ -19,7 +19,7 @@ export function results(systems, drives) {
   const of = (id) => document.getElementById(id);
   const box = of("results"), problem = of("results-error"), input = of("results-file"), target = of("results-drop");
   // Simulations of the tests; the key is the test, and the value contains the figures of each system.
-  let simulated = new Map(), run = 0, abort = new AbortController();
+  let simulated = new Map(), runs = [], run = 0, abort = new AbortController();
 
   async function take(chosen) {
     problem.textContent = "";
@@ -27,7 +27,7 @@ export function results(systems, drives) {
       try {
         if (files.length >= FILES_MAX) throw new Error(`more than ${FILES_MAX} files; remove one`);
         if (file.size > BYTES_MAX) throw new Error(`the file has ${file.size.toLocaleString("en-US")} bytes; the maximum is ${BYTES_MAX.toLocaleString("en-US")}`);
-        add(file.name, await ask("result", await file.arrayBuffer(), undefined, "files"));
+        add(file, await ask("result", await file.arrayBuffer(), undefined, "files"));
       } catch (error) {
         const text = words(error).replace(/^the file: /, "");
         if (text) problem.textContent = [problem.textContent, `${file.name}: ${text}`].filter(Boolean).join("\n");
@@ -35,9 +35,9 @@ export function results(systems, drives) {
     }
   }
 
-  function add(name, reply) {
-    const room = SHOWN_MAX - shown().length;
-    const file = { name, tests: reply.tests.map((test, place) => ({ ...test, file: name, isShown: place < Math.min(SHOWN_FIRST, room) })) };
+  function add(content, reply) {
+    const { name } = content, room = SHOWN_MAX - shown().length;
+    const file = { name, content, tests: reply.tests.map((test, place) => ({ ...test, file: name, isShown: place < Math.min(SHOWN_FIRST, room) })) };
     files.push(file);
     const file_number = ++numbers;
     const check = (test, place) => {
@@ -60,17 +60,22 @@ export function results(systems, drives) {
       draw();
     } }, "Remove");
     const rest = reply.left_out ? `, and ${reply.left_out.toLocaleString("en-US")} more, too many for a page` : "";
+    const tests = new Set(reply.tests.map(({ number }) => number)).size;
     const made = make("fieldset", { class: "file" },
       make("legend", {}, `${name}: ${reply.title.replace(/^the file, /, "")}`),
       ...reply.verdicts.map((text) => make("p", { class: "verdict" }, text)),
       ...reply.lines.map((text) => make("p", { class: text.startsWith("  attention") ? "error" : "soft" }, text)),
+      ...(reply.paths ? paths(reply.paths) : []),
       make("div", { class: "checks" }, ...file.tests.map(check)),
-      make("div", { class: "row" }, reply.tests.length ? make("span", { class: "soft" }, `${reply.tests.length} test${reply.tests.length > 1 ? "s" : ""}${rest}`) : null,
+      make("div", { class: "row" }, tests ? make("span", { class: "soft" }, `${tests} test${tests > 1 ? "s" : ""}${rest}`) : null,
         ...reply.drives.map((drive) => make("button", { type: "button", onclick: () => drives.open(drive) }, `Show ${drives.name(drive)} as a system`)), remove));
     box.append(made);
     draw();
   }
 
+  /** Returns the paths of a text of lspci as the command prints them, and as a drawing. */
+  const paths = ({ text, drawing }) => [picture(drawing, "The storage paths as a drawing; the text below names the same parts"),
+    make("pre", { tabindex: "0" }, text)];
   const shown = () => files.flatMap((file) => file.tests).filter((test) => test.isShown);
   /** Tests are equal only if all of their settings are equal. A test with unknown settings equals no other test. */
   const key = (test) => (test.definition ? JSON.stringify({ ...test.definition, name: "" }) : `${test.file}|${test.target}|${test.test}`);
@@ -82,12 +87,14 @@ export function results(systems, drives) {
     const tests = new Map(shown().filter((test) => test.definition).map((test) => [key(test), test.definition]));
     button.disabled = true;
     said.textContent = "Simulating …";
+    runs = [];
     simulated = new Map([...tests.keys()].map((one) => [one, []]));
     try {
       for (const [slot, { system }] of systems().entries()) {
         const question = { system, tests: [...tests.values()] };
         for await (const reply of steps("files", "workload", question, abort.signal)) {
           if (current_run !== run) return;
+          if (reply.stage === "done") runs[slot] = reply.result;
           if (reply.stage !== "figures") continue;
           simulated.get([...tests.keys()][reply.index])[slot] = reply.figures;
           draw();
@@ -103,10 +110,11 @@ export function results(systems, drives) {
     abort.abort();
     of("same").disabled = false;
     of("same-said").textContent = "";
+    runs = [];
     if (simulated.size) { simulated = new Map(); draw(); }
   }
 
-  const ends = ({ low, high, of: share }, word) => (share === "all" ? `repeats ${word(low)}–${word(high)}` : `${share} in ${word(low)}–${word(high)}`);
+  const ends = ({ low, high, of: share }, word) => `${share === "all" ? "repeats" : `${share} in`} ${span(low, high, word)}`;
   const figure = (one, word) => (one ? [word(one.value), one.interval ? make("span", { class: "soft below" }, ends(one.interval, word)) : ""] : ["–"]);
   const at = (latency_us, percentile) => latency(latency_us.find(([stated]) => stated === percentile)?.[1]);
 
@@ -159,5 +167,8 @@ export function results(systems, drives) {
     mark();
     take([...event.dataTransfer.files]);
   });
-  return { forget, take };
+  /** Returns the simulations of the tests, and the files with the numbers of their shown tests, for a report. */
+  const reported = () => ({ runs: runs.filter(Boolean),
+    files: files.map(({ content, tests }) => ({ content, tests: tests.filter((test) => test.isShown).map((test) => test.number) })).filter(({ tests }) => tests.length) });
+  return { forget, take, reported };
 }

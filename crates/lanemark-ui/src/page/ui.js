@@ -2,7 +2,7 @@
 
 import { curves } from "./curves.js";
 import { details } from "./details.js";
-import { bar, hops, latency, longest, make, number, percent, range, rated, table, tail } from "./draw.js";
+import { bar, hops, latency, longest, make, number, percent, range, rated, save, table, tail } from "./draw.js";
 import { MACHINE, field, isHere, line, parts, picker, select } from "./pick.js";
 import { results } from "./results.js";
 import { ask, ask_all, prepare, steps, words } from "./laboratory.js";
@@ -26,6 +26,8 @@ let dropped = null;
 let state = structuredClone(FIRST);
 let kept = { control: null, at: 0, hash: "" };
 let answers = 0, answer_timer = 0;
+/** The results of CrystalDiskMark's tests, one for each system. */
+let eights = [], eight_abort = new AbortController();
 /** The page's data about each system; the entries move with their systems. */
 let slots = [];
 const of = (id) => document.getElementById(id);
@@ -97,7 +99,7 @@ function fail(view, text) {
 /** Simulates a system shortly after the last change. */
 function simulate(view) {
   clearTimeout(view.timer);
-  view.stale = true;
+  Object.assign(view, { stale: true, run: null });
   view.nodes.forEach((node) => node.classList.add("stale"));
   of("answer").classList.add("stale");
   of("caution").classList.add("stale");
@@ -113,6 +115,7 @@ async function simulateNow(view) {
     for await (const reply of steps(view.number, "simulate", question, abort.signal)) {
       if (abort.signal.aborted) return;
       if (reply.stage === "figures") show(view, reply.figures, performance.now() - began);
+      if (reply.stage === "done") view.run = reply.result;
     }
     settle(view);
     await curve(view, abort);
@@ -227,8 +230,11 @@ function below(view, figures, slowest) {
 }
 
 function busiest(figures) {
-  const most = figures.hops.reduce((one, other) => (other.utilisation > one.utilisation ? other : one), figures.hops[0]);
-  return most ? `${most.name} is the busiest hop, ${percent(most.utilisation)}` : "";
+  const top = figures.hops.reduce((one, other) => (other.utilisation > one.utilisation ? other : one), figures.hops[0]);
+  const limit = figures.hops.find(({ id }) => id === figures.limit?.id);
+  // Several hops may be busy all the time; the bottleneck is one of them.
+  const most = limit && percent(limit.utilisation) === percent(top.utilisation) ? limit : top;
+  return most ? `busiest hop: ${most.name}, ${percent(most.utilisation)}` : "";
 }
 
 /** Requests the answer as a sentence. */
@@ -274,7 +280,7 @@ function system(view, slot) {
     choose: (one) => {
       Object.assign(asked, { system: one.system, set: [] });
       about.textContent = own_about(one.system);
-      dropped.forget();
+      forget();
       changed(view);
     } });
   const remove = make("button", { type: "button", class: "plain", disabled: state.systems.length < 2, "aria-label": `Remove system ${slot + 1}`, title: "Remove", onclick: () => {
@@ -282,7 +288,7 @@ function system(view, slot) {
     clearTimeout(view.timer);
     state.systems.splice(slots.indexOf(view), 1);
     slots.splice(slots.indexOf(view), 1);
-    dropped.forget();
+    forget();
     all(true);
   } }, "×");
   view.result = make("div", { class: "result" });
@@ -290,7 +296,7 @@ function system(view, slot) {
   view.hops = make("div", { class: "below" });
   view.heading = make("h3", { id: `part-${slot}` }, make("i", { class: `dot s${asked.colour}` }), make("span", {}, names()[slot]));
   view.details = details({ system: () => asked, question: () => ({ system: sent(asked), test: state.test }), fail: (text) => fail(view, text),
-    changed: () => { dropped.forget(); changed(view); } });
+    changed: () => { forget(); changed(view); } });
   view.nodes = [view.result, view.hops];
   const row = make("article", { class: "system", "aria-label": `System ${slot + 1}` },
     make("div", { class: "name" }, make("i", { class: `dot s${asked.colour}` }), pick.box, remove, about, said), view.result, view.error);
@@ -311,16 +317,32 @@ function changed(view, control = `system ${view.number}`) {
 
 /** Offers the systems and the test as a file to save. */
 async function saveStudy() {
-  of("study-said").textContent = "";
+  of("saved").textContent = "";
   try {
     const { text } = await ask("study", { systems: state.systems.map(sent), test: state.test });
-    const url = URL.createObjectURL(new Blob([text], { type: "application/toml" }));
-    const link = make("a", { href: url, download: "lanemark-study.toml" });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    save("lanemark-study.toml", "application/toml", text);
     const here = state.systems.some(({ system }) => isHere(system)) ? " First run in the same folder: lanemark inspect --as-platform this-machine.toml" : "";
-    of("study-said").textContent = `Saved. Run it with: lanemark study lanemark-study.toml${here}`;
-  } catch (error) { of("study-said").textContent = words(error); }
+    of("saved").textContent = `Saved. Run it with: lanemark study lanemark-study.toml${here}`;
+  } catch (error) { of("saved").textContent = words(error); }
+}
+
+/** Offers the report of everything on the page as a file to save; the command writes the same report. */
+async function saveReport() {
+  if (slots.some((view) => view.stale || !view.is_settled)) {
+    of("saved").textContent = "The simulations have not ended; try again when they have.";
+    return;
+  }
+  of("saved").textContent = "";
+  const { runs: same, files } = dropped.reported();
+  const runs = [...slots.map((view) => view.run).filter(Boolean), ...eights.filter(Boolean), ...same];
+  const bytes = runs.map((text) => new TextEncoder().encode(text));
+  const head = { runs: bytes.map(({ length }) => length), files: files.map(({ content, tests }) => ({ length: content.size, tests })) };
+  try {
+    const body = await new Blob([JSON.stringify(head), "\n", ...bytes, ...files.map(({ content }) => content)]).arrayBuffer();
+    const { html } = await ask("report", body, undefined, "files");
+    save("lanemark-report.html", "text/html", html);
+    of("saved").textContent = "Saved.";
+  } catch (error) { of("saved").textContent = words(error); }
 }
 
 /** Creates the fields of the test, which apply to all systems, and its presets. */
@@ -369,7 +391,10 @@ function presets() {
 /** Runs CrystalDiskMark's eight tests on all systems, one system at a time, so that their run times are independent. */
 async function eight() {
   const button = of("eight");
+  const { signal } = eight_abort = new AbortController();
   button.disabled = true;
+  eights = [];
+  of("eight-time").textContent = "";
   of("eight-region").hidden = false;
   of("eight-region").scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth", block: "nearest" });
   let longest_ms = 0;
@@ -377,15 +402,29 @@ async function eight() {
   for (const [slot, view] of systems.entries()) {
     try {
       const began = performance.now(), question = { system: sent(state.systems[slot]), workload: "crystaldiskmark-8" };
-      for await (const reply of steps("files", "workload", question)) {
+      for await (const reply of steps("files", "workload", question, signal)) {
         if (reply.stage === "figures") all[slot][reply.index] = reply.figures;
+        if (reply.stage === "done") eights[slot] = reply.result;
         longest_ms = Math.max(longest_ms, performance.now() - began);
         draw_eight(all, columns, colours);
       }
-    } catch (error) { fail(view, words(error)); }
+    } catch (error) {
+      if (signal.aborted) return;
+      fail(view, words(error));
+    }
   }
+  if (signal.aborted) return;
   of("eight-time").textContent = `MB/s; bars on one scale per test. ${Math.round(longest_ms)} ms per system.`;
   button.disabled = false;
+}
+
+/** Cancels and discards the simulations of several tests, because the systems have changed. */
+function forget() {
+  dropped.forget();
+  eight_abort.abort();
+  eights = [];
+  of("eight-region").hidden = true;
+  of("eight").disabled = false;
 }
 
 function draw_eight(all, columns, colours) {
@@ -417,14 +456,14 @@ function all(is_kept = false) {
 
 /** Returns the data of a system without figures. A worker simulates each number. */
 function blank(number) {
-  return { number, figures: null, stages: [], ratio: null, is_settled: false, points: [], key: null, stale: true, abort: null, timer: 0, nodes: [], elapsed_ms: 0 };
+  return { number, figures: null, run: null, stages: [], ratio: null, is_settled: false, points: [], key: null, stale: true, abort: null, timer: 0, nodes: [], elapsed_ms: 0 };
 }
 
 function add() {
   const taken = new Set(state.systems.map(({ colour }) => colour)), used = new Set(slots.map((view) => view.number));
   state.systems.push({ ...structuredClone(state.systems.at(-1)), colour: free(taken) });
   slots.push(blank(free(used)));
-  dropped.forget();
+  forget();
   all(true);
   of("systems").lastElementChild.querySelector("input").focus();
 }
@@ -436,6 +475,7 @@ async function open_drive(drive) {
     const found = reply.found.find(({ system }) => system.startsWith(`${drive}@`));
     if (!found) return;
     if (state.systems.length < SYSTEMS_MAX) add();
+    forget();
     Object.assign(state.systems.at(-1), { system: found.system, set: [], faults: [] });
     const view = slots.at(-1);
     Object.assign(view, blank(view.number));
@@ -458,13 +498,14 @@ async function begin() {
   dropped = results(listed, { name, open: open_drive });
   of("questions").replaceChildren(...START.questions.map(({ id, title }) => make("a", { href: `#question=${id}` }, title)));
   of("study").addEventListener("click", saveStudy);
+  of("report").addEventListener("click", saveReport);
   of("add").addEventListener("click", add);
   // The page's own changes of the address are not read again.
   addEventListener("hashchange", () => {
     if (location.hash === kept.hash) return;
     kept = { control: null, at: 0, hash: location.hash };
     state = read();
-    dropped.forget();
+    forget();
     all();
   });
   let resize = 0;

@@ -4,6 +4,7 @@
 
 pub(crate) mod axe;
 pub(crate) mod browser;
+mod firefox;
 pub(crate) mod laptop;
 
 use std::path::{Path, PathBuf};
