@@ -132,7 +132,7 @@ fn the_state_of_random_writes_is_steady_from_the_first_write() {
 #[test]
 fn equal_flash_has_equal_write_amplification_with_and_without_a_cache() {
     let library = Library::built_in();
-    let mut shrunk = 0;
+    let mut compared = 0;
     let mut wrong = Vec::new();
     for name in &drives(&library) {
         let spec = small(&library, name, "random").unwrap();
@@ -140,17 +140,15 @@ fn equal_flash_has_equal_write_amplification_with_and_without_a_cache() {
         if kept == 0 {
             continue;
         }
-        for part in [1, 4] {
-            let [with, without] = [&spec, &other]
-                .map(|spec| amplification(spec, &written(spec, 6, part).0));
-            println!("{name}, 1/{part}: {with:.2}, {without:.2} without the cache of {kept}");
-            if !(0.9..1.1).contains(&(with / without)) {
-                wrong.push(format!("{name}, 1/{part}: {with:.2}, {without:.2} without"));
-            }
+        let [with, without] =
+            [&spec, &other].map(|spec| amplification(spec, &written(spec, 6, 1).0));
+        if !(0.9..1.1).contains(&(with / without)) {
+            wrong.push(format!("{name}: {with:.2}, {without:.2} without the cache of {kept}"));
         }
-        shrunk += u32::from(kept > 0);
+        compared += 1;
     }
-    assert!(shrunk > 5 && wrong.is_empty(), "{wrong:#?}");
+    assert!(compared > 15, "{compared} drives have a cache");
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
