@@ -5,7 +5,9 @@
 
 use lanemark_schema::result::DrivePhases;
 use lanemark_schema::result::series::SeriesPoint;
-use lanemark_schema::result::steady::{RANGE_MAX, RoundsOutcome, SLOPE_MAX, SteadyWindow};
+use lanemark_schema::result::steady::{
+    RANGE_MAX, RoundsOutcome, SLOPE_MAX, SteadyWindow, UnsteadyReason,
+};
 use lanemark_schema::result::{Sample, Series, SteadyState};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::TrackedFigure;
@@ -17,6 +19,10 @@ use crate::table::{Cell, CellEmphasis, Column, Table};
 const ROWS: usize = 12;
 /// The bars, from the lowest to the highest.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The reason why equal figures of a drive are not steady.
+const ERASED_FLASH: &str =
+    "the drive still fills erased flash, and garbage collection has not begun";
 
 /// Describes a sample over time in one or two sentences; empty if there is nothing to report.
 pub(crate) fn sentences(sample: &Sample) -> Vec<String> {
@@ -43,6 +49,10 @@ fn steadiness(steady: &SteadyState) -> String {
     match steady.outcome {
         RoundsOutcome::Reached { round } => format!(
             "Steady by SNIA's rule after round {round}, with rounds of {length}{figures}. The reported figures are from these rounds."
+        ),
+        RoundsOutcome::NotReached { reason: UnsteadyReason::ErasedFlash } => format!(
+            "Not steady after {} rounds of {length}, because {ERASED_FLASH}{figures}. The reported figures are from these rounds.",
+            steady.rounds.len(),
         ),
         RoundsOutcome::NotReached { .. } => format!(
             "Not steady after {} rounds of {length} by SNIA's rule, which allows a span of {} and a slope of {}{figures}. The reported figures are from these rounds.",
@@ -94,6 +104,9 @@ fn phases(series: &Series) -> Option<String> {
             format!(
                 "the requests a second are steady from {from} on, {mean} in the last five{amplification}."
             )
+        }
+        None if phases.uses_up_flash => {
+            format!("the requests a second are not steady at the end, because {ERASED_FLASH}.")
         }
         None => "the requests a second are not steady at the end.".to_owned(),
     };

@@ -234,9 +234,10 @@ fn a_limit_is_met_from_its_bound_on() {
     }
 }
 
-/// Returns the writes of a drive, with eight different figures.
-fn writes(figures: [u64; 8]) -> DriveUse {
-    let [host, moved, folded, padded, map, superblocks_erased, buffered, cached] = figures;
+/// Returns the writes of a drive, with nine different figures.
+fn writes(figures: [u64; 9]) -> DriveUse {
+    let [host, moved, folded, padded, map, superblocks_erased, buffered, cached, erased_used] =
+        figures;
     DriveUse {
         host_written: Bytes(host),
         moved: Bytes(moved),
@@ -244,6 +245,7 @@ fn writes(figures: [u64; 8]) -> DriveUse {
         padded: Bytes(padded),
         map_written: Bytes(map),
         superblocks_erased,
+        erased_used: Bytes(erased_used),
         buffered: Bytes(buffered),
         adapter_cached: Bytes(cached),
     }
@@ -251,21 +253,21 @@ fn writes(figures: [u64; 8]) -> DriveUse {
 
 #[test]
 fn writes_of_a_drive_add_up_figure_by_figure() {
-    let own = writes([1_000, 300, 150, 40, 10, 7, 100, 60]);
-    let early = writes([100, 30, 15, 4, 1, 3, 150, 20]);
+    let own = writes([1_000, 300, 150, 40, 10, 7, 100, 60, 500]);
+    let early = writes([100, 30, 15, 4, 1, 3, 150, 20, 100]);
     assert_eq!(own.flash_written(), Bytes(1_500));
     near(own.write_amplification(), 1.5);
     assert_eq!(DriveUse::default().write_amplification(), None);
     // A buffer that holds less data than before was not filled.
-    assert_eq!(own.since(&early), writes([900, 270, 135, 36, 9, 4, 0, 40]));
+    assert_eq!(own.since(&early), writes([900, 270, 135, 36, 9, 4, 0, 40, 400]));
     let mut sum = own;
     sum.add(&early);
-    assert_eq!(sum, writes([1_100, 330, 165, 44, 11, 10, 250, 80]));
-    assert_eq!(own.times(3), writes([3_000, 900, 450, 120, 30, 21, 300, 180]));
-    assert_eq!(own.thinned(0.5), writes([500, 150, 75, 20, 5, 4, 50, 30]));
+    assert_eq!(sum, writes([1_100, 330, 165, 44, 11, 10, 250, 80, 600]));
+    assert_eq!(own.times(3), writes([3_000, 900, 450, 120, 30, 21, 300, 180, 1_500]));
+    assert_eq!(own.thinned(0.5), writes([500, 150, 75, 20, 5, 4, 50, 30, 250]));
     assert_eq!((own.thinned(1.0), own.thinned(0.0)), (own, DriveUse::default()));
     // Of 1,060 bytes that the host wrote, 160 filled a buffer or cache.
     near(Some(own.filling()), 160.0 / 1_060.0);
     assert_eq!(DriveUse::default().filling(), 0.0);
-    assert_eq!(writes([10, 0, 0, 0, 0, 0, 50, 0]).filling(), 1.0);
+    assert_eq!(writes([10, 0, 0, 0, 0, 0, 50, 0, 0]).filling(), 1.0);
 }

@@ -39,7 +39,7 @@ fn a_phase_ends_when_the_pseudo_slc_cache_is_full() {
     let size = 2.0 * 1_073_741_824.0;
     let sample = run(
         &[
-            ("drive.state.condition", "random"),
+            ("drive.state.condition", "sequential"),
             ("drive.pseudo_slc.capacity", "2 GiB"),
             ("drive.pseudo_slc.growth", "0 B"),
         ],

@@ -343,6 +343,7 @@ fn check_drive(at: &ValuePath, drive: &DriveUse) -> RangeCheck {
         ("folded_bytes", drive.folded),
         ("padded_bytes", drive.padded),
         ("map_written_bytes", drive.map_written),
+        ("erased_used_bytes", drive.erased_used),
     ] {
         check_bytes(&at.key(key), value)?;
     }

@@ -24,6 +24,10 @@ pub struct DriveUse {
     pub map_written: Bytes,
     /// Number of erased superblocks.
     pub superblocks_erased: u64,
+    /// Erased flash, beyond the amount that collection maintains, that was used up. While this amount increases,
+    /// collection has not begun.
+    #[serde(rename = "erased_used_bytes", default, skip_serializing_if = "Bytes::is_zero")]
+    pub erased_used: Bytes,
     /// Bytes in the write buffer; in a sample, the increase during the sample.
     #[serde(rename = "buffered_bytes", default, skip_serializing_if = "Bytes::is_zero")]
     pub buffered: Bytes,
@@ -34,6 +38,9 @@ pub struct DriveUse {
 
 /// Maximum share of the written data that may fill empty space in the buffer without a warning.
 pub const FILLING_MAX: f64 = 0.01;
+
+/// Maximum amount of erased flash that a drive in its steady state uses up, as a share of the host's writes.
+const ERASED_USED_MAX: f64 = 0.05;
 
 impl DriveUse {
     /// Returns the total amount of data written to flash.
@@ -55,6 +62,11 @@ impl DriveUse {
         if host > 0.0 { (filled / host).min(1.0) } else { 0.0 }
     }
 
+    /// Returns whether the host's writes use up erased flash, so that the drive will change at its end.
+    pub fn uses_up_flash(&self) -> bool {
+        self.erased_used.get() as f64 > ERASED_USED_MAX * self.host_written.get() as f64
+    }
+
     /// Returns the bytes written since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
@@ -66,6 +78,7 @@ impl DriveUse {
             padded: self.padded - earlier.padded,
             map_written: self.map_written - earlier.map_written,
             superblocks_erased: self.superblocks_erased - earlier.superblocks_erased,
+            erased_used: increase(self.erased_used, earlier.erased_used),
             buffered: increase(self.buffered, earlier.buffered),
             adapter_cached: increase(self.adapter_cached, earlier.adapter_cached),
         }
@@ -83,6 +96,7 @@ impl DriveUse {
             padded: scaled_down(self.padded),
             map_written: scaled_down(self.map_written),
             superblocks_erased: (self.superblocks_erased as f64 * factor).round() as u64,
+            erased_used: scaled_down(self.erased_used),
             buffered: scaled_down(self.buffered),
             adapter_cached: scaled_down(self.adapter_cached),
         }
@@ -96,6 +110,7 @@ impl DriveUse {
         self.padded += other.padded;
         self.map_written += other.map_written;
         self.superblocks_erased += other.superblocks_erased;
+        self.erased_used += other.erased_used;
         self.buffered += other.buffered;
         self.adapter_cached += other.adapter_cached;
     }
@@ -111,6 +126,7 @@ impl DriveUse {
             padded,
             map_written,
             superblocks_erased,
+            erased_used,
             buffered,
             adapter_cached,
         } = *self;
@@ -121,6 +137,7 @@ impl DriveUse {
             padded: multiplied(padded),
             map_written: multiplied(map_written),
             superblocks_erased: superblocks_erased.saturating_mul(factor),
+            erased_used: multiplied(erased_used),
             buffered: multiplied(buffered),
             adapter_cached: multiplied(adapter_cached),
         }

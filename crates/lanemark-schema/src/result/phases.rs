@@ -1,7 +1,7 @@
 //! The phases of a drive on the way to its steady state, found in a series.
 
 use super::drive_use::DriveUse;
-use super::series::Series;
+use super::series::{Series, SeriesPoint};
 use super::steady::{ROUNDS_MAX, SteadyWindow, WINDOW, steady_since};
 use crate::units::Duration;
 
@@ -12,6 +12,8 @@ pub struct DrivePhases {
     pub nothing_moved: Option<Duration>,
     /// The length of the rounds into which the series was divided.
     pub round: Duration,
+    /// Whether the drive still uses up erased flash at the end.
+    pub uses_up_flash: bool,
     /// Time from which every window of five rounds is steady, if the last window is steady.
     pub steady_from: Option<Duration>,
     /// The last window; its figures are requests a second.
@@ -36,12 +38,15 @@ impl DrivePhases {
         let unmoved =
             series.points.iter().position(|point| point.drive.as_ref().is_some_and(moving));
         let known = series.points.iter().any(|point| point.drive.is_some());
+        let uses_up = |point: &SeriesPoint| point.drive.is_some_and(|drive| drive.uses_up_flash());
+        let before = rounds.points[..whole].iter().rposition(uses_up).map_or(0, |index| index + 1);
         let (last, _) = rounds.sum(whole.saturating_sub(WINDOW), whole);
         Self {
             nothing_moved: known
                 .then(|| unmoved.map_or(series.elapsed(), |index| series.start(index))),
             round: rounds.interval,
-            steady_from: steady_since(&figures).map(|index| rounds.start(index)),
+            uses_up_flash: last.drive.is_some_and(|drive| drive.uses_up_flash()),
+            steady_from: steady_since(&figures, before).map(|index| rounds.start(index)),
             window: SteadyWindow::from_figures(&figures),
             write_amplification: last.write_amplification(),
         }

@@ -6,7 +6,7 @@
 //! rounds.
 //!
 //! The rule uses only five figures. A drive that stays fresh for five rounds satisfies it. Therefore the specification
-//! first writes twice the capacity.
+//! first writes twice the capacity. If a simulated drive uses up erased flash in a window, the window is not steady.
 
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +80,8 @@ pub enum UnsteadyReason {
     Slope,
     /// The figures are zero or not numbers.
     NoFigures,
+    /// The figures are steady, but the drive uses up erased flash and will then begin to collect.
+    ErasedFlash,
 }
 
 /// The figures of a window.
@@ -155,10 +157,10 @@ pub fn judge(figures: &[f64]) -> (RoundsOutcome, Option<SteadyWindow>) {
 }
 
 /// Returns the index of the first figure after which every window up to the last is steady, or `None` if the last
-/// window is not steady.
-pub(crate) fn steady_since(figures: &[f64]) -> Option<usize> {
+/// window is not steady. The first `before` figures belong to no steady window.
+pub(crate) fn steady_since(figures: &[f64], before: usize) -> Option<usize> {
     let steady = |end: &usize| matches!(judge(&figures[..*end]).0, RoundsOutcome::Reached { .. });
-    let windows = (WINDOW..=figures.len()).rev().take_while(steady).last()?;
+    let windows = (before + WINDOW..=figures.len()).rev().take_while(steady).last()?;
     Some(windows - WINDOW)
 }
 
@@ -175,6 +177,11 @@ impl SteadyState {
         let figures: Vec<f64> =
             self.rounds.iter().map(|round| round.figure(self.rule.tracked)).collect();
         (self.outcome, self.window) = judge(&figures);
+        let window = &self.rounds[self.rounds.len().saturating_sub(WINDOW)..];
+        let uses_up = |round: &Round| round.drive.is_some_and(|drive| drive.uses_up_flash());
+        if self.reached() && window.iter().any(uses_up) {
+            self.outcome = RoundsOutcome::NotReached { reason: UnsteadyReason::ErasedFlash };
+        }
         self.reached() || self.rounds.len() >= ROUNDS_MAX
     }
 

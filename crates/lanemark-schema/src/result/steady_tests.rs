@@ -1,7 +1,8 @@
 //! Tests of the steady-state rule, compared with figures that were computed by hand.
 
 use super::*;
-use crate::units::Duration;
+use crate::result::DriveUse;
+use crate::units::{Bytes, Duration};
 use crate::workload::TrackedFigure;
 
 const RULE: RoundSettings =
@@ -116,8 +117,33 @@ fn a_test_that_stays_unsteady_ends_after_25_rounds_with_its_figures() {
 fn an_early_steady_window_is_not_the_steady_state() {
     let figures = [[100.0; 8].as_slice(), &[60.0, 40.0], &[20.0; 8]].concat();
     assert!(reached(&figures[..8]));
-    assert_eq!(steady_since(&figures), Some(10));
-    assert_eq!(steady_since(&figures[..12]), None);
-    assert_eq!(steady_since(&figures[..8]), Some(0));
-    assert_eq!(steady_since(&figures[..3]), None);
+    assert_eq!(steady_since(&figures, 0), Some(10));
+    assert_eq!(steady_since(&figures[..12], 0), None);
+    assert_eq!(steady_since(&figures[..8], 0), Some(0));
+    assert_eq!(steady_since(&figures[..3], 0), None);
+    // Figures that the caller excludes belong to no window.
+    assert_eq!(steady_since(&figures, 13), Some(13));
+    assert_eq!(steady_since(&figures, 14), None);
+}
+
+/// A drive that still fills erased flash is not steady, however equal its figures are, until no window contains a round
+/// in which it did.
+#[test]
+fn a_window_in_which_erased_flash_is_used_up_is_not_steady() {
+    let filling = |erased_used: u64| Round {
+        drive: Some(DriveUse {
+            host_written: Bytes(1_000),
+            erased_used: Bytes(erased_used),
+            ..DriveUse::default()
+        }),
+        ..round(100.0)
+    };
+    let mut state = SteadyState::new(RULE);
+    let erased_used = [1_000, 1_000, 51, 50, 50, 50, 50, 50];
+    let over: Vec<bool> = erased_used.iter().map(|&used| state.push(filling(used))).collect();
+    assert_eq!(over.iter().position(|&over| over), Some(7));
+    let mut state = SteadyState::new(RULE);
+    (0..WINDOW).for_each(|_| _ = state.push(filling(1_000)));
+    let warning = state.warning("t").unwrap().to_string();
+    assert!(warning.contains("garbage collection has not begun"), "{warning}");
 }

@@ -14,6 +14,19 @@ pub struct PriorContent {
     /// permits. This is true for a test that reads, except a database, because the test's program lays out the data
     /// first.
     pub is_just_written: bool,
+    /// The part that the load continually overwrites in random order; `None` if this is the whole drive or not known.
+    /// In the condition [`DriveCondition::Random`](super::DriveCondition::Random), the rest of the data was written
+    /// once.
+    pub rewritten: Option<RewrittenSpan>,
+}
+
+/// A part of a drive that a load overwrites in random order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RewrittenSpan {
+    /// The first byte.
+    pub start: Bytes,
+    /// The end.
+    pub end: Bytes,
 }
 
 impl PriorContent {
@@ -24,7 +37,10 @@ impl PriorContent {
         let is_just_written = test.reads() && test.requests().is_some();
         let only_writes = !test.reads() && !test.trims() && test.writes();
         let written = if only_writes && test.is_in_order() { Bytes::ZERO } else { test.span_end() };
-        Self { written, compressibility: test.compressibility, is_just_written }
+        let rewrites = test.writes() && !test.is_in_order();
+        let span = RewrittenSpan { start: test.offset, end: test.span_end() };
+        let rewritten = rewrites.then_some(span);
+        Self { written, compressibility: test.compressibility, is_just_written, rewritten }
     }
 
     /// Returns the content for `tests` that run in parallel: data up to the highest end of any test, with the minimum
@@ -38,6 +54,13 @@ impl PriorContent {
                 other.compressibility
             },
             is_just_written: one.is_just_written || other.is_just_written,
+            rewritten: match (one.rewritten, other.rewritten) {
+                (Some(one), Some(other)) => Some(RewrittenSpan {
+                    start: one.start.min(other.start),
+                    end: one.end.max(other.end),
+                }),
+                (one, other) => one.or(other),
+            },
         });
         all.unwrap_or(Self::from(Bytes::ZERO))
     }
@@ -52,7 +75,7 @@ impl PriorContent {
 impl From<Bytes> for PriorContent {
     /// Returns content of this length that does not compress and was written long before the run.
     fn from(written: Bytes) -> Self {
-        Self { written, compressibility: Ratio::ZERO, is_just_written: false }
+        Self { written, compressibility: Ratio::ZERO, is_just_written: false, rewritten: None }
     }
 }
 

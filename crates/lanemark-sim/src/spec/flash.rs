@@ -259,6 +259,13 @@ pub struct PseudoSlcSpec {
     pub emptied_when_idle: bool,
 }
 
+/// Returns the number of superblocks that a pseudo-SLC cache with a fixed part of `fixed` superblocks always has while
+/// `spare` superblocks are not needed for the drive's data. The fixed part shrinks if it would take more than half of
+/// them, because collection needs flash too. Assumed: no source states the limit.
+pub(crate) fn kept_pseudo_slc(fixed: u64, spare: u64) -> u64 {
+    fixed.min(spare / 2)
+}
+
 impl FlashSpec {
     /// Returns the number of dies.
     pub fn dies(&self) -> u64 {
@@ -306,10 +313,17 @@ impl FlashSpec {
         2 + u64::from(ERASED_MIN) + self.pseudo_slc_superblocks()
     }
 
-    /// Returns the number of superblocks that the pseudo-SLC cache always has.
+    /// Returns the number of superblocks of the fixed part of the pseudo-SLC cache.
     pub(crate) fn pseudo_slc_superblocks(&self) -> u64 {
         let cache = self.translation.pseudo_slc;
         cache.map_or(0, |cache| self.pseudo_slc_of(cache.capacity))
+    }
+
+    /// Returns the number of superblocks that the pseudo-SLC cache always has while the drive's data needs `filled`
+    /// superblocks.
+    pub(crate) fn pseudo_slc_kept(&self, filled: u64) -> u64 {
+        let spare = u64::from(self.blocks_per_plane).saturating_sub(filled);
+        kept_pseudo_slc(self.pseudo_slc_superblocks(), spare)
     }
 
     /// Returns the number of superblocks by which the pseudo-SLC cache can grow while they are erased.

@@ -32,8 +32,9 @@ pub use cloud::{
     BurstCreditSpec, CLOUD_IOPS, CLOUD_RATE, CLOUD_UNIT, CloudLimitSpec, CloudSpec,
     LognormalLatency,
 };
-pub use content::PriorContent;
+pub use content::{PriorContent, RewrittenSpan};
 pub use disk::{DiskSpec, DiskZone, SeekSpec};
+pub(crate) use flash::kept_pseudo_slc;
 pub use flash::{
     DieSpec, DriveCondition, ERASED_MIN, FlashSpec, MapSpec, PageTimes, PseudoSlcSpec, SLOT,
     SuspendSpec, Technology, TranslationSpec,

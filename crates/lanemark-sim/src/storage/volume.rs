@@ -13,7 +13,7 @@
 //! Not modelled: parity, drives that fail, rebuilding, zones that allow unequal drives to be striped in full, assigning
 //! a sequential reader of a mirror to one drive, write-intent bitmaps.
 
-use crate::spec::{PriorContent, VolumeSpec};
+use crate::spec::{PriorContent, RewrittenSpan, VolumeSpec};
 use lanemark_schema::units::{Bytes, Ratio};
 
 /// The part of a request on one drive.
@@ -99,8 +99,11 @@ impl VolumeSpec {
     pub(crate) fn content(self, drives: u16, content: PriorContent) -> PriorContent {
         let Self::Stripe { chunk } = self else { return content };
         // The first drive has the largest share of any prefix.
-        let written = StripePosition::locate(chunk, drives, content.written).before(chunk, 0);
-        PriorContent { written: Bytes(written), ..content }
+        let before = |place| Bytes(StripePosition::locate(chunk, drives, place).before(chunk, 0));
+        let rewritten = content
+            .rewritten
+            .map(|span| RewrittenSpan { start: before(span.start), end: before(span.end) });
+        PriorContent { written: before(content.written), rewritten, ..content }
     }
 
     /// Returns the numbers of bytes that one byte of the volume moves on a hop of one drive and on a link that all

@@ -222,6 +222,9 @@ fn write_unsteady_reason(
     match reason {
         UnsteadyReason::FewRounds => write!(f, ", but five are needed"),
         UnsteadyReason::NoFigures => write!(f, ", in which no request completed"),
+        UnsteadyReason::ErasedFlash => {
+            write!(f, ": the drive still fills erased flash, and garbage collection has not begun")
+        }
         UnsteadyReason::Range => {
             write!(f, ", the last five span {:.0}% of their mean", range * 100.0)
         }

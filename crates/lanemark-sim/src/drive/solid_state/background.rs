@@ -6,7 +6,7 @@
 //! buffered data, the data waits, the buffer fills, and the host must wait. An idle drive folds its pseudo-SLC cache.
 
 use super::operation::{DieSite, DieTask, Relocation};
-use super::translation::{CollectionStep, FullUnit, WriteStream};
+use super::translation::{CollectionStep, FullUnit, RoomStep, WriteStream};
 use super::{PendingCommand, SolidState};
 use crate::engine::number::SuperblockNumber;
 use crate::engine::schedule::EventSchedule;
@@ -65,6 +65,16 @@ impl SolidState {
     /// Performs one step of collection; returns false if there is nothing to collect.
     fn relocate(&mut self, now: Instant, fold: bool, events: &mut EventSchedule) -> bool {
         let progress = self.translation.relocate(fold, &mut self.sources);
+        self.process_step(now, progress, events)
+    }
+
+    /// Starts the operations of a step of collection; returns false if the step found nothing to do.
+    fn process_step(
+        &mut self,
+        now: Instant,
+        progress: CollectionStep,
+        events: &mut EventSchedule,
+    ) -> bool {
         if let CollectionStep::Filled(filled) = progress {
             let relocation = self.relocations.insert(Relocation { filled, reads: 0 });
             let mut sources = std::mem::take(&mut self.sources);
@@ -136,13 +146,24 @@ impl SolidState {
         // partial unit. Reads in progress are irrelevant, because their end does not resume collection.
         while self.relocations.live() < most
             && (steps < most || !self.is_storing())
-            && self.relocate(now, true, events)
+            && self.work_for_room(now, events)
         {
             steps += 1;
         }
         // Emptied superblocks may also wait for a partial unit that no write will fill.
         if !self.is_storing() {
             self.pad(now, events);
+        }
+    }
+
+    fn work_for_room(&mut self, now: Instant, events: &mut EventSchedule) -> bool {
+        match self.translation.room_step() {
+            RoomStep::Fold => self.relocate(now, true, events),
+            RoomStep::Collect => self.relocate(now, false, events),
+            RoomStep::Store => {
+                let progress = self.translation.pad_moved();
+                self.process_step(now, progress, events)
+            }
         }
     }
 

@@ -288,6 +288,11 @@ impl Medium for SolidState {
             padded: SLOT * written.padded,
             map_written: self.spec.unit() * self.map_stored,
             superblocks_erased: self.translation.erases(),
+            // A measured cost of collection already contains the effect of full flash.
+            erased_used: match self.beside {
+                Some(_) => Bytes::ZERO,
+                None => SLOT * self.translation.erased_used(),
+            },
             ..DriveUse::default()
         }
     }

@@ -281,7 +281,7 @@ fn fits(drive: &DriveSpec, test: &Test, scale: DriveScale) -> bool {
 
 /// Returns whether a drive with fewer superblocks still has enough superblocks, and enough map pages in its map cache.
 fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: DriveScale) -> bool {
-    let proportion = CollectionShare::for_scale(flash, scale);
+    let proportion = CollectionShare::for_scale(drive.capacity, flash, scale);
     let data = drive.capacity.get() as f64 / flash.superblock().get() as f64;
     let spare = f64::from(proportion.whole) / 2.0 - data * flash.filled.get();
     let of_map = |cached: Bytes| cached.get() / u64::from(scale.factor()) / SLOT.get();
@@ -289,6 +289,16 @@ fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: DriveScal
     proportion.kept >= 2 * SUPERBLOCKS_MIN
         && spare / f64::from(scale.superblocks) >= SPARE_MIN
         && map.is_none_or(|map| of_map(map.cached + map.in_host) >= MAP_PAGES_MIN)
+}
+
+/// Returns the number of superblocks that the pseudo-SLC cache of a drive of `capacity` has when the test begins.
+fn cache_superblocks(capacity: Bytes, flash: &FlashSpec) -> u64 {
+    let filled = match flash.condition {
+        DriveCondition::Fresh | DriveCondition::Purged => return flash.pseudo_slc_superblocks(),
+        DriveCondition::Sequential | DriveCondition::Random => flash.filled,
+    };
+    let data = capacity.get() as f64 * filled.get() / flash.superblock().get() as f64;
+    flash.pseudo_slc_kept(data.ceil() as u64)
 }
 
 /// Numbers of superblocks that take part in collection, in halves: on the real drive, and on the smaller drive.
@@ -300,8 +310,8 @@ struct CollectionShare {
 }
 
 impl CollectionShare {
-    fn for_scale(flash: &FlashSpec, scale: DriveScale) -> Self {
-        let cache = 2 * flash.pseudo_slc_superblocks() as u32;
+    fn for_scale(capacity: Bytes, flash: &FlashSpec, scale: DriveScale) -> Self {
+        let cache = 2 * cache_superblocks(capacity, flash) as u32;
         let whole = (2 * flash.blocks_per_plane).saturating_sub(FIXED_HALVES + cache).max(1);
         // The number of superblocks of the smaller drive must be whole.
         let of_drive = (whole / scale.superblocks + FIXED_HALVES).next_multiple_of(2);
@@ -334,8 +344,10 @@ fn shrink(drive: &mut DriveSpec, scale: DriveScale) {
         return;
     }
     let buffer = buffer(drive, flash, scale);
-    let proportion = CollectionShare::for_scale(flash, scale);
+    let proportion = CollectionShare::for_scale(drive.capacity, flash, scale);
     let slots = |bytes: Bytes| proportion.part(bytes, SLOT.get());
+    let of_one_bit = Bytes(flash.superblock().get() / flash.technology.bits() as u64);
+    let cached = of_one_bit * cache_superblocks(drive.capacity, flash);
     drive.capacity = slots(drive.capacity);
     drive.buffer = buffer;
     let MediaSpec::Flash(flash) = &mut drive.media else { return };
@@ -347,7 +359,7 @@ fn shrink(drive: &mut DriveSpec, scale: DriveScale) {
         map.in_host = slots(map.in_host);
     }
     if let Some(cache) = &mut translation.pseudo_slc {
-        cache.capacity = slots(cache.capacity);
+        cache.capacity = slots(cache.capacity.min(cached));
         cache.growth = slots(cache.growth);
     }
     if scale.superblocks > 1 {
@@ -411,11 +423,13 @@ fn shorter(test: &Test, spec: &SystemSpec, shortening: TimeScaling) -> Test {
     let time = |time: Duration| time / n;
     // The span must consist of whole blocks and whole slots.
     let step = test.block.get().next_multiple_of(SLOT.get()) * u64::from(test.threads);
-    let smaller = flash(&spec.first().drive).filter(|_| shortening.drive != DriveScale::WHOLE);
+    let drive = &spec.first().drive;
+    let smaller = flash(drive).filter(|_| shortening.drive != DriveScale::WHOLE);
     let part = |bytes: Bytes| match smaller {
         None => bytes,
         Some(flash) => {
-            CollectionShare::for_scale(flash, shortening.drive).part(bytes, step).max(Bytes(step))
+            let share = CollectionShare::for_scale(drive.capacity, flash, shortening.drive);
+            share.part(bytes, step).max(Bytes(step))
         }
     };
     let offset = if test.offset == Bytes::ZERO { Bytes::ZERO } else { part(test.offset) };

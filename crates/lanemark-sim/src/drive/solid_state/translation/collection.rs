@@ -31,7 +31,37 @@ pub(crate) enum CollectionStep {
     Nothing,
 }
 
+/// The next step that makes room for data of the host that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoomStep {
+    /// Fold a superblock of the pseudo-SLC cache.
+    Fold,
+    /// Collect another superblock.
+    Collect,
+    /// Store the moved data: a superblock waits for it before it can be erased.
+    Store,
+}
+
 impl Translation {
+    /// Returns the next step that makes room for data of the host that waits. A cache into which all data must go is
+    /// folded by one superblock at a time, so that collection keeps pace with the folded data; a cache that writes
+    /// bypass remains full.
+    pub(crate) fn room_step(&self) -> RoomStep {
+        let waits_for_cache = self.spec.pseudo_slc.is_some_and(|cache| cache.fold_when_full);
+        let open = usize::from(self.frontiers[WriteStream::PseudoSlc as usize].is_some());
+        let filled = self.pseudo_slc.len() + open;
+        let ready = self.superblocks.erased() + self.superblocks.coming;
+        if self.pseudo_slc_used > self.pseudo_slc_kept {
+            RoomStep::Fold
+        } else if !waits_for_cache || ready < ERASED_MIN as usize {
+            RoomStep::Collect
+        } else if filled == self.pseudo_slc_used || self.victim.is_some() {
+            RoomStep::Fold
+        } else {
+            RoomStep::Store
+        }
+    }
+
     /// Returns whether collection is slower than its required pace, after the host has filled `filled` more slots.
     pub(crate) fn is_collection_behind(&mut self, filled: u32) -> bool {
         let ready = (self.superblocks.erased() + self.superblocks.coming) as u32;
@@ -127,7 +157,7 @@ impl Translation {
     }
 
     /// Ends a partial unit of moved data, because superblocks cannot be erased until this data is stored.
-    fn pad_moved(&mut self) -> CollectionStep {
+    pub(crate) fn pad_moved(&mut self) -> CollectionStep {
         self.pad(WriteStream::Moved).map_or(CollectionStep::Nothing, CollectionStep::Filled)
     }
 

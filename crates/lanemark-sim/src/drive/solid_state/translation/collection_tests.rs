@@ -132,6 +132,7 @@ fn cached(used: usize) -> Translation {
         translation.superblocks.get_mut(N(index)).pseudo_slc = true;
         translation.pseudo_slc.push_back(N(index));
     }
+    translation.pseudo_slc_fixed = 2;
     (translation.pseudo_slc_kept, translation.pseudo_slc_max) = (2, 8);
     translation.pseudo_slc_used = used;
     translation

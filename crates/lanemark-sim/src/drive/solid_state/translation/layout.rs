@@ -13,10 +13,22 @@
 //! flash", ICNC 2012: if blocks have many pages, greedy collection takes the oldest block.) A superblock is collected
 //! when its valid share is x(1), so write amplification begins at `1 / (1 - exp(-c))`.
 //!
+//! A load that overwrites only a part of the drive concentrates in it: greedy collection never chooses a superblock
+//! without invalid data, so the rest of the data, written once, ends in full superblocks. T and L are then the flash
+//! slots of the other superblocks, and the slots that the load overwrites. (The rest of the data may not fill its last
+//! superblock; these slots are treated like overwritten slots.)
+//!
+//! *The pseudo-SLC cache is full.* If writes bypass a full cache, collection does not choose its superblocks, and the
+//! load has overwritten all data in them. Otherwise each superblock of the cache is folded when K others, of n slots
+//! each, were filled after it, and contains the share of the last K · n writes that was not overwritten since; the
+//! state of the other superblocks is the above with the remaining slots as L.
+//!
 //! The assignment of logical slots to valid flash slots is random. A keyed permutation (a Feistel network with cycle
 //! walking) assigns a rank to each logical slot. The ranks fill the valid flash slots of the superblocks in order, and
 //! these slots are spread evenly over each superblock. A lookup in either direction costs a few dozen instructions and
 //! no memory, so preconditioning takes no time for a drive of any size.
+
+use std::ops::Range;
 
 use crate::spec::FlashSpec;
 
@@ -66,7 +78,7 @@ impl CachedLayout {
         size: u32,
         kept: u64,
     ) -> Self {
-        let own = flash.pseudo_slc_superblocks();
+        let own = flash.pseudo_slc_kept(slots.div_ceil(size.max(1)).into());
         let growth = flash.pseudo_slc_growth();
         let is_emptied = flash.translation.pseudo_slc.is_some_and(|cache| cache.emptied_when_idle);
         let lent = if is_emptied { 0 } else { growth };
@@ -114,9 +126,7 @@ impl InitialLayout {
         match self {
             Self::InOrder { slots, cached } if slot < *slots => cached.place(slot),
             Self::InOrder { .. } => EMPTY,
-            Self::Scattered(scattered) if slot < scattered.permutation.bound => {
-                scattered.place(slot)
-            }
+            Self::Scattered(scattered) if slot < scattered.slots => scattered.place(slot),
             Self::Scattered(_) => EMPTY,
         }
     }
@@ -170,10 +180,7 @@ impl InitialLayout {
                 };
                 u64::from(*slots).saturating_sub(before).min(room.into()) as u32
             }
-            Self::Scattered(scattered) => match scattered.starts.get(index..index + 2) {
-                Some(pair) => pair[1] - pair[0],
-                None => 0,
-            },
+            Self::Scattered(scattered) => scattered.valid(index),
         }
     }
 
@@ -185,17 +192,67 @@ impl InitialLayout {
                 (slots.min(&cached.slots()).div_ceil(cached.each.max(1)) + rest.div_ceil(size))
                     as usize
             }
-            Self::Scattered(scattered) => scattered.starts.len() - 1,
+            Self::Scattered(scattered) => scattered.superblocks(),
         }
     }
 }
 
-/// The steady state of uniform random writes.
+/// The size of a steady state, in slots and superblocks.
+#[derive(Clone, Debug)]
+pub(crate) struct SteadyRandomSize {
+    /// Number of logical slots with data.
+    pub slots: u32,
+    /// The logical slots that the load overwrites.
+    pub rewritten: Range<u32>,
+    /// Number of filled superblocks outside the pseudo-SLC cache.
+    pub superblocks: u32,
+    /// Number of flash slots in a superblock outside the cache.
+    pub size: u32,
+    /// The filled superblocks of the cache.
+    pub cache: SteadyCache,
+}
+
+/// The pseudo-SLC cache in a steady state.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SteadyCache {
+    /// Number of filled superblocks.
+    pub superblocks: u32,
+    /// Number of flash slots in a superblock.
+    pub each: u32,
+    /// Whether the writes of the load pass through the cache; otherwise its data is outdated.
+    pub folds: bool,
+}
+
+impl SteadyCache {
+    /// Returns the cache of `flash`, with `each` slots in a superblock, if the drive's data needs `filled` superblocks.
+    /// If the cache folds, its next superblock is about to be filled.
+    pub(crate) fn of(flash: &FlashSpec, each: u32, filled: u32) -> Self {
+        let folds = flash.translation.pseudo_slc.is_some_and(|cache| cache.fold_when_full);
+        let superblocks = flash.pseudo_slc_kept(filled.into()) as u32;
+        Self { superblocks: superblocks.saturating_sub(u32::from(folds)), each, folds }
+    }
+
+    /// Returns the number of slots with valid data in the cache, in all superblocks except the `oldest` oldest, if the
+    /// load overwrites `slots` slots.
+    fn valid_without(self, oldest: u32, slots: f64) -> f64 {
+        let filled = f64::from(self.superblocks - oldest) * f64::from(self.each);
+        if self.folds { slots * (1.0 - libm::exp(-filled / slots)) } else { 0.0 }
+    }
+}
+
+/// The steady state of uniform random writes. The superblocks of the pseudo-SLC cache are the first, and the
+/// superblocks with data that the load does not overwrite are the last.
 #[derive(Clone, Debug)]
 pub(crate) struct SteadyRandomLayout {
     size: u32,
+    cache: SteadyCache,
+    /// Number of logical slots with data.
+    slots: u32,
+    /// The first logical slot that the load overwrites; the permutation begins there.
+    first: u32,
     permutation: Permutation,
-    /// The first rank of each superblock, starting with the oldest superblock, followed by the total number of slots.
+    /// The first rank of each superblock that the load overwrites, starting with the oldest superblock, followed by the
+    /// number of slots that the load overwrites.
     starts: Vec<u32>,
     /// For each value of `rank >> coarse_shift`, the superblock of the first rank with that value.
     coarse: Vec<u32>,
@@ -227,22 +284,31 @@ pub(crate) fn write_amplification(ratio: f64) -> f64 {
 }
 
 impl SteadyRandomLayout {
-    /// Spreads `slots` logical slots over `superblocks` superblocks of `size` slots. The total number of flash slots
-    /// must be larger than `slots`.
-    pub(crate) fn new(slots: u32, superblocks: u32, size: u32) -> Self {
-        let ratio = f64::from(superblocks) * f64::from(size) / f64::from(slots);
-        let c = decay(ratio);
-        // Share of all valid slots that are in superblocks of age a or older.
+    /// Returns the steady state of this size. The total number of flash slots must be larger than the number of logical
+    /// slots.
+    pub(crate) fn new(of: SteadyRandomSize) -> Self {
+        let SteadyRandomSize { slots: all, rewritten, superblocks, size, cache } = of;
+        let first = rewritten.start;
+        let once = (all - rewritten.len() as u32) / size;
+        let slots = all - once * size;
+        let superblocks = superblocks - once;
+        let cached = cache.valid_without(0, slots.into());
+        let main = f64::from(slots) - cached;
+        let c = decay(f64::from(superblocks) * f64::from(size) / main.max(1.0));
+        // Share of the valid slots outside the cache that are in superblocks of age a or older.
         let older = |a: f64| (libm::exp(-a * c) - libm::exp(-c)) / (1.0 - libm::exp(-c));
-        let mut starts: Vec<u32> = (0..=superblocks)
-            .map(|index| {
-                let age = 1.0 - f64::from(index) / f64::from(superblocks);
-                libm::round(older(age) * f64::from(slots)) as u32
-            })
-            .collect();
+        let rank = |slots: f64| libm::round(slots) as u32;
+        let in_cache = (0..cache.superblocks)
+            .map(|index| rank(cached - cache.valid_without(index, slots.into())));
+        let outside = (0..=superblocks).map(|index| {
+            let age = 1.0 - f64::from(index) / f64::from(superblocks);
+            rank(cached + older(age) * main)
+        });
+        let mut starts: Vec<u32> = in_cache.chain(outside).collect();
         // Rounding must not assign more slots to a superblock than its capacity.
         for index in (1..starts.len()).rev() {
-            starts[index - 1] = starts[index - 1].max(starts[index].saturating_sub(size));
+            let room = if index > cache.superblocks as usize { size } else { cache.each };
+            starts[index - 1] = starts[index - 1].max(starts[index].saturating_sub(room));
         }
         let coarse_shift = (32 - slots.leading_zeros()).saturating_sub(13);
         let mut coarse = Vec::new();
@@ -254,49 +320,92 @@ impl SteadyRandomLayout {
             }
             coarse.push(superblock as u32);
         }
-        Self { size, permutation: Permutation::new(slots), starts, coarse, coarse_shift }
+        let permutation = Permutation::new(slots);
+        Self { size, cache, slots: all, first, permutation, starts, coarse, coarse_shift }
+    }
+
+    /// Returns the number of filled superblocks of the cache.
+    pub(crate) fn cache_superblocks(&self) -> u32 {
+        self.cache.superblocks
+    }
+
+    /// Returns the number of superblocks of the cache and of superblocks that the load overwrites.
+    fn overwritten(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Returns the number of superblocks with data.
+    fn superblocks(&self) -> usize {
+        self.overwritten() + ((self.slots - self.permutation.bound) / self.size) as usize
+    }
+
+    /// Returns the number of flash slots of a superblock that may contain data.
+    fn room(&self, superblock: usize) -> u64 {
+        let is_cache = superblock < self.cache.superblocks as usize;
+        u64::from(if is_cache { self.cache.each } else { self.size })
+    }
+
+    /// Returns the logical slot that is `number` slots after the first slot that the load overwrites; the drive's first
+    /// slot follows its last.
+    fn slot_after_first(&self, number: u32) -> u32 {
+        let before_end = self.slots - self.first;
+        if number < before_end { self.first + number } else { number - before_end }
     }
 
     #[inline]
     fn place(&self, slot: u32) -> u32 {
-        let rank = self.permutation.forward(slot);
+        let before_end = self.slots - self.first;
+        let number = if slot < self.first { slot + before_end } else { slot - self.first };
+        if let Some(once) = number.checked_sub(self.permutation.bound) {
+            return self.overwritten() as u32 * self.size + once;
+        }
+        let rank = self.permutation.forward(number);
         let mut superblock = self.coarse[(rank >> self.coarse_shift) as usize] as usize;
         while self.starts[superblock + 1] <= rank {
             superblock += 1;
         }
         let start = self.starts[superblock];
         let end = self.starts[superblock + 1];
-        let within = u64::from(rank - start) * u64::from(self.size) / u64::from(end - start);
+        let within = u64::from(rank - start) * self.room(superblock) / u64::from(end - start);
         superblock as u32 * self.size + within as u32
     }
 
     fn valid_slots(&self, superblock: usize, within: u32, found: &mut [(u32, u32)]) -> usize {
-        let Some(&[start, end]) = self.starts.get(superblock..superblock + 2) else { return 0 };
-        let count = u64::from(end - start);
-        let size = u64::from(self.size);
-        let nth = (u64::from(within) * count).div_ceil(size);
         let first = superblock as u32 * self.size;
+        let Some(&[start, end]) = self.starts.get(superblock..superblock + 2) else {
+            let valid = self.valid(superblock);
+            let begin = first - self.overwritten() as u32 * self.size + self.permutation.bound;
+            let found = found.iter_mut().zip(within..valid.max(within));
+            return found
+                .map(|(found, at)| *found = (first + at, self.slot_after_first(begin + at)))
+                .count();
+        };
+        let count = u64::from(end - start);
+        let room = self.room(superblock);
+        let nth = (u64::from(within) * count).div_ceil(room);
         let found = found.iter_mut().zip(nth..count);
         found
             .map(|(found, nth)| {
-                let slot = self.permutation.backward(start + nth as u32);
-                *found = (first + (nth * size / count) as u32, slot);
+                let number = self.permutation.backward(start + nth as u32);
+                *found = (first + (nth * room / count) as u32, self.slot_after_first(number));
             })
             .count()
     }
 
+    /// Returns the number of valid slots in a superblock.
+    fn valid(&self, superblock: usize) -> u32 {
+        match self.starts.get(superblock..superblock + 2) {
+            Some(pair) => pair[1] - pair[0],
+            None if superblock < self.superblocks() => self.size,
+            None => 0,
+        }
+    }
+
     #[cfg(test)]
     fn slot(&self, place: u32) -> u32 {
-        let superblock = (place / self.size) as usize;
-        let within = place % self.size;
-        let Some(&[start, end]) = self.starts.get(superblock..superblock + 2) else { return EMPTY };
-        let count = u64::from(end - start);
-        let size = u64::from(self.size);
-        let nth = (u64::from(within) * count).div_ceil(size);
-        if nth >= count || nth * size / count != u64::from(within) {
-            return EMPTY;
-        }
-        self.permutation.backward(start + nth as u32)
+        let mut found = [(EMPTY, EMPTY)];
+        self.valid_slots((place / self.size) as usize, place % self.size, &mut found);
+        if found[0].0 == place { found[0].1 } else { EMPTY }
     }
 }
 
@@ -366,16 +475,38 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Returns the steady state of a load on the whole drive, without a pseudo-SLC cache.
+    fn steady(slots: u32, superblocks: u32, size: u32) -> SteadyRandomSize {
+        let cache = SteadyCache::default();
+        SteadyRandomSize { slots, rewritten: 0..slots, superblocks, size, cache }
+    }
+
     proptest! {
         #[test]
         fn every_slot_has_its_own_place_and_finds_back(
             size in 8u32..600, superblocks in 5u32..60, share in 0.5f64..0.98,
             cache in proptest::option::of((0u32..60, 2u32..5)),
+            load in proptest::option::of((0.0f64..1.0, 0.0f64..1.0, 0u32..9, any::<bool>())),
         ) {
             let most = (f64::from(size * superblocks) * share) as u32;
-            let (layout, slots) = match cache {
-                None => (InitialLayout::Scattered(SteadyRandomLayout::new(most, superblocks, size)), most),
-                Some((cached, bits)) => {
+            let (layout, slots) = match (cache, load) {
+                (None, None) => {
+                    (InitialLayout::Scattered(SteadyRandomLayout::new(steady(most, superblocks, size))), most)
+                }
+                (cache, Some((start, length, cached, folds))) => {
+                    let slots = most.min((superblocks - 2) * size);
+                    let start = (f64::from(slots) * start) as u32;
+                    let length = (f64::from(slots - start) * length) as u32;
+                    let each = size / cache.map_or(3, |(_, bits)| bits);
+                    let of = SteadyRandomSize {
+                        slots,
+                        rewritten: start..(start + length).max(start + 1).min(slots),
+                        cache: SteadyCache { superblocks: cached, each, folds },
+                        ..steady(slots, superblocks, size)
+                    };
+                    (InitialLayout::Scattered(SteadyRandomLayout::new(of)), slots)
+                }
+                (Some((cached, bits)), None) => {
                     let each = size / bits;
                     let cached = CachedLayout { superblocks: cached.min(superblocks), each, size };
                     let room = cached.slots() + (superblocks - cached.superblocks) * size;
@@ -383,15 +514,16 @@ mod tests {
                     (InitialLayout::InOrder { slots, cached }, slots)
                 }
             };
-            prop_assert!(layout.superblocks(size) <= superblocks as usize);
-            let mut seen = vec![0u32; superblocks as usize];
+            let all = superblocks + load.map_or(0, |(_, _, cached, _)| cached);
+            prop_assert!(layout.superblocks(size) <= all as usize);
+            let mut seen = vec![0u32; all as usize];
             for slot in 0..slots {
                 let place = layout.place(slot);
-                prop_assert!(place < size * superblocks);
+                prop_assert!(place < size * all);
                 prop_assert_eq!(layout.slot(place), slot);
                 seen[(place / size) as usize] += 1;
             }
-            let held = (0..size * superblocks).filter(|&place| layout.slot(place) != EMPTY).count();
+            let held = (0..size * all).filter(|&place| layout.slot(place) != EMPTY).count();
             prop_assert_eq!(held, slots as usize);
             for (index, &count) in seen.iter().enumerate() {
                 prop_assert_eq!(layout.valid(index, size), count);
@@ -418,7 +550,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_scattered() {
-        let layout = InitialLayout::Scattered(SteadyRandomLayout::new(1_000_000, 120, 10_000));
+        let layout =
+            InitialLayout::Scattered(SteadyRandomLayout::new(steady(1_000_000, 120, 10_000)));
         let same = (0..10_000)
             .filter(|&slot| layout.place(slot) / 10_000 == layout.place(slot + 1) / 10_000)
             .count();

@@ -39,14 +39,17 @@ mod victim;
 
 use crate::engine::number::SuperblockNumber;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::engine::table::HashTable;
 use crate::spec::{DriveCondition, DriveSpec, ERASED_MIN, PriorContent, SLOT, TranslationSpec};
-pub(crate) use collection::{CollectionStep, MovedSlots};
+pub(crate) use collection::{CollectionStep, MovedSlots, RoomStep};
 use lanemark_schema::units::Bytes;
 #[cfg(test)]
 pub(crate) use layout::write_amplification;
-use layout::{CachedLayout, EMPTY, InitialLayout, SteadyRandomLayout};
+use layout::{
+    CachedLayout, EMPTY, InitialLayout, SteadyCache, SteadyRandomLayout, SteadyRandomSize,
+};
 pub(crate) use overrides::{MapOverrides, in_order_bytes, scattered_bytes};
 #[cfg(test)]
 pub(super) use placement::SlotPlacement;
@@ -110,7 +113,9 @@ pub(crate) struct Translation {
     slots_per_superblock: u32,
     /// Number of slots in a superblock that is written with one bit per cell; a whole number of units.
     pseudo_slc_each: u32,
-    /// Minimum number of superblocks of the pseudo-SLC cache.
+    /// Number of superblocks of the fixed part of the pseudo-SLC cache.
+    pseudo_slc_fixed: usize,
+    /// Minimum number of superblocks of the pseudo-SLC cache, with the present amount of data.
     pseudo_slc_kept: usize,
     /// Maximum number of superblocks of the pseudo-SLC cache.
     pseudo_slc_max: usize,
@@ -131,12 +136,23 @@ pub(crate) struct Translation {
     pseudo_slc_used: usize,
     /// Superblocks that can be erased.
     to_erase: Vec<SuperblockNumber>,
+    /// Number of erased slots before the run that collection does not maintain.
+    erased_before: u64,
     /// Number of slots that collection still has to move for the host's writes.
     debt: f64,
     written: SlotsWritten,
     /// All mappings, for tests that track the data.
     #[cfg(test)]
     pub(super) placements: Vec<SlotPlacement>,
+}
+
+/// Returns the logical slots that the load overwrites, of a drive with `slots` written slots.
+fn rewritten_slots(content: PriorContent, slots: u32) -> Range<u32> {
+    let all = 0..slots;
+    let Some(span) = content.rewritten else { return all };
+    let start = (span.start.get() / SLOT.get()).min(slots.into()) as u32;
+    let end = span.end.get().div_ceil(SLOT.get()).min(slots.into()) as u32;
+    if start < end { start..end } else { all }
 }
 
 impl Translation {
@@ -164,7 +180,8 @@ impl Translation {
             _ if flash.technology.in_place() => in_order(0),
             DriveCondition::Fresh => {
                 let slots = content.written.get().div_ceil(SLOT.get()).min(logical.into()) as u32;
-                let cache_superblocks = flash.pseudo_slc_superblocks();
+                let filled = slots.div_ceil(slots_per_superblock.max(1));
+                let cache_superblocks = flash.pseudo_slc_kept(filled.into());
                 let reserved_superblocks = (u64::from(ERASED_MIN) + NOT_LENT as u64)
                     .max(reserve.saturating_sub(cache_superblocks));
                 let each = pseudo_slc_each;
@@ -179,15 +196,17 @@ impl Translation {
             DriveCondition::Purged => in_order(0),
             DriveCondition::Sequential => in_order(u64::from(written)),
             DriveCondition::Random => {
-                // The number of erased superblocks equals the number that collection maintains, so collection begins
-                // with the first filled superblock.
-                let erased = u64::from(ERASED_MIN) + flash.pseudo_slc_superblocks();
-                let filled = flash.blocks_per_plane - erased as u32;
-                InitialLayout::Scattered(SteadyRandomLayout::new(
-                    written,
-                    filled,
-                    slots_per_superblock,
-                ))
+                let filled = written.div_ceil(slots_per_superblock.max(1));
+                let cache = SteadyCache::of(flash, pseudo_slc_each, filled);
+                InitialLayout::Scattered(SteadyRandomLayout::new(SteadyRandomSize {
+                    slots: written,
+                    rewritten: rewritten_slots(content, written),
+                    // The number of erased superblocks equals the number that collection maintains, so collection
+                    // begins with the first filled superblock.
+                    superblocks: flash.blocks_per_plane - ERASED_MIN - cache.superblocks,
+                    size: slots_per_superblock,
+                    cache,
+                }))
             }
         };
         let count = flash.blocks_per_plane as usize;
@@ -195,19 +214,20 @@ impl Translation {
         let filled = layout.superblocks(slots_per_superblock);
         let cached = match &layout {
             InitialLayout::InOrder { cached, .. } => cached.superblocks,
-            InitialLayout::Scattered(_) => 0,
+            InitialLayout::Scattered(scattered) => scattered.cache_superblocks(),
         };
         let mut superblocks = Superblocks::new(valid, filled, flash.cycles);
         let pseudo_slc: VecDeque<_> = (0..cached).map(SuperblockNumber).collect();
         pseudo_slc.iter().for_each(|&index| superblocks.get_mut(index).pseudo_slc = true);
-        Self {
+        let mut translation = Self {
             spec,
             slots: logical,
             slots_per_unit,
             slots_per_read: slots_per(flash.read_unit()),
             slots_per_superblock,
             pseudo_slc_each,
-            pseudo_slc_kept: flash.pseudo_slc_superblocks() as usize,
+            pseudo_slc_fixed: flash.pseudo_slc_superblocks() as usize,
+            pseudo_slc_kept: 0,
             pseudo_slc_max: (flash.pseudo_slc_superblocks() + flash.pseudo_slc_growth()) as usize,
             reserve: reserve as usize,
             superblocks,
@@ -222,11 +242,15 @@ impl Translation {
             pseudo_slc,
             pseudo_slc_used: cached as usize,
             to_erase: Vec::new(),
+            erased_before: 0,
             debt: 0.0,
             written: SlotsWritten::default(),
             #[cfg(test)]
             placements: Vec::new(),
-        }
+        };
+        translation.pseudo_slc_kept = translation.kept_pseudo_slc();
+        translation.erased_before = translation.erased_beyond_collection();
+        translation
     }
 
     #[inline]
@@ -353,6 +377,7 @@ impl Translation {
     }
 
     fn open(&mut self, stream: WriteStream) -> bool {
+        self.pseudo_slc_kept = self.kept_pseudo_slc();
         let pseudo_slc = stream == WriteStream::PseudoSlc;
         let purpose = SuperblockPurpose { pseudo_slc, moved: stream == WriteStream::Moved };
         let size = if pseudo_slc { self.pseudo_slc_each } else { self.slots_per_superblock };

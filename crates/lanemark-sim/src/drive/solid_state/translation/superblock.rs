@@ -104,6 +104,11 @@ impl Superblocks {
         self.all.len()
     }
 
+    /// Returns the number of slots with valid data.
+    pub(crate) fn valid(&self) -> u64 {
+        self.all.iter().map(|superblock| u64::from(superblock.valid)).sum()
+    }
+
     /// Returns the size of all slot lists in memory, in bytes.
     pub(crate) fn list_bytes(&self) -> u64 {
         self.all.iter().map(|superblock| superblock.slots.bytes()).sum()

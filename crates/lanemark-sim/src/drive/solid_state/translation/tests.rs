@@ -365,9 +365,8 @@ fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
             flash.translation.compression = Ratio::new(0.4).unwrap();
         });
         let content = PriorContent {
-            written: drive.capacity,
             compressibility: Ratio::new(compressibility).unwrap(),
-            is_just_written: false,
+            ..PriorContent::from(drive.capacity)
         };
         let mut machine = Machine::new(&drive, Bytes::ZERO);
         machine.translation = Translation::new(&drive, content);
@@ -460,4 +459,35 @@ fn an_idle_drive_has_emptied_the_growth_of_its_cache() {
     let kept = cached(true);
     let all = cached(false);
     assert!(kept < all && (4..=5).contains(&kept) && all > 20, "{kept} of {all} superblocks");
+}
+
+/// A fixed cache of 20 superblocks would leave six of 26 spare superblocks to collection.
+#[test]
+fn a_fixed_cache_leaves_half_of_the_spare_flash_to_collection() {
+    let drive = |condition| {
+        drive(126, 0, |flash| {
+            flash.technology = Technology::Tlc;
+            flash.condition = condition;
+            flash.translation.pseudo_slc = Some(PseudoSlcSpec {
+                capacity: Bytes(flash.superblock().get() * 20 / 3),
+                growth: Bytes::ZERO,
+                read: Duration::ZERO,
+                program: Duration::ZERO,
+                fold_when_full: false,
+                emptied_when_idle: false,
+            });
+        })
+    };
+    let random = Machine::new(&drive(DriveCondition::Random), Bytes::ZERO).translation;
+    assert_eq!((random.pseudo_slc_used, random.superblocks.erased()), (13, ERASED_MIN as usize));
+    // While the drive fills, the cache shrinks to the same size.
+    let mut machine = Machine::new(&drive(DriveCondition::Purged), Bytes::ZERO);
+    let slots = u64::from(machine.translation.slots);
+    let used = |machine: &mut Machine, filled: u64| {
+        (filled - slots / 4..filled).for_each(|slot| machine.write(slot));
+        (filled - slots / 4..filled).for_each(|slot| machine.write(slot));
+        machine.translation.pseudo_slc_used
+    };
+    let quarters = [1, 2, 3, 4].map(|quarter| used(&mut machine, slots * quarter / 4));
+    assert_eq!(quarters, [20, 20, 20, 13]);
 }
