@@ -6,6 +6,9 @@ mod axe;
 #[path = "../../lanemark-ui/tests/client/browser.rs"]
 #[allow(dead_code, reason = "the browser of another crate's tests, which use more of it")]
 mod browser;
+#[path = "../../lanemark-ui/tests/client/firefox.rs"]
+#[allow(dead_code, reason = "the browser of another crate's tests, which use more of it")]
+mod firefox;
 
 use std::path::Path;
 

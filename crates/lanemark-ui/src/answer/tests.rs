@@ -171,8 +171,8 @@ fn systems_without_figures_lack_an_answer() {
     assert!(answer_of(vec![filled]).sentence.contains(": flash dies limit it, 100% busy."));
     let mut filled = system("A", Vec::new());
     filled.figures.phases = Some("5 MB/s for 2 s; then 1 MB/s.".to_owned());
-    let answer = answer_of(vec![filled]).sentence;
-    assert_eq!(answer, "A delivers 5 MB/s for 2 s; then 1 MB/s.");
+    let sentence = answer_of(vec![filled]).sentence;
+    assert_eq!(sentence, "A delivers 5 MB/s for 2 s; then 1 MB/s.");
     let mut empty = system("A", Vec::new());
     empty.figures.iops = 0.0;
     assert_eq!(answer(&AnswerRequest { systems: vec![empty.clone()] }), None);
