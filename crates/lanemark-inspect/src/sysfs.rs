@@ -21,7 +21,7 @@ use crate::capture::{self, RecordedFiles};
 use crate::error::InspectError;
 use crate::lspci;
 #[cfg(feature = "machine")]
-use crate::tree::folder::FolderTree;
+use crate::tree::FolderTree;
 use crate::tree::{EntryKind, READ_MAX, Tree};
 use crate::value::{natural, truncated_text};
 

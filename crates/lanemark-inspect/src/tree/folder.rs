@@ -72,17 +72,17 @@ impl FolderTree {
         File::from(file).take(READ_MAX + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
-}
 
-pub(super) fn is_inapplicable(error: &io::Error) -> bool {
-    let codes = [
-        Errno::INVAL,
-        Errno::NXIO,
-        Errno::NODEV,
-        Errno::OPNOTSUPP,
-        Errno::NODATA,
-        Errno::NOTTY,
-        Errno::NOSYS,
-    ];
-    Errno::from_io_error(error).is_some_and(|code| codes.contains(&code))
+    pub(super) fn is_inapplicable(error: &io::Error) -> bool {
+        let codes = [
+            Errno::INVAL,
+            Errno::NXIO,
+            Errno::NODEV,
+            Errno::OPNOTSUPP,
+            Errno::NODATA,
+            Errno::NOTTY,
+            Errno::NOSYS,
+        ];
+        Errno::from_io_error(error).is_some_and(|code| codes.contains(&code))
+    }
 }

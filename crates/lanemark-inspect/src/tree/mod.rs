@@ -2,7 +2,7 @@
 
 mod entry;
 #[cfg(feature = "machine")]
-pub(crate) mod folder;
+mod folder;
 mod memory;
 
 use std::ffi::OsString;
@@ -10,13 +10,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use entry::{EntryKind, READ_MAX};
+#[cfg(feature = "machine")]
+pub(crate) use folder::FolderTree;
 pub(crate) use memory::MemoryTree;
 
 /// The entries of a tree, named by paths without links below its root.
 #[derive(Debug)]
 pub(crate) enum Tree {
     #[cfg(feature = "machine")]
-    Folder(folder::FolderTree),
+    Folder(FolderTree),
     Memory(MemoryTree),
 }
 
@@ -63,7 +65,7 @@ impl Tree {
     pub(crate) fn is_inapplicable(&self, error: &io::Error) -> bool {
         match self {
             #[cfg(feature = "machine")]
-            Self::Folder(_) => folder::is_inapplicable(error),
+            Self::Folder(_) => FolderTree::is_inapplicable(error),
             Self::Memory(_) => error.kind() == io::ErrorKind::InvalidInput,
         }
     }
