@@ -229,7 +229,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     let simulated = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .current_dir(here)
         .args(["sim", "samsung-pm9a3-7680gb@server-pcie5:bay", "as-measured.toml", "--json"])
-        .args(["--repeats", "1", "--duration", "500 ms"])
+        .args(["--repeats", "1", "--duration", "20 s"])
         .output()
         .unwrap();
     let result: serde_json::Value = serde_json::from_str(&stdout(&simulated)).unwrap();

@@ -67,7 +67,7 @@ fn charts_are_saved_as_svg_and_png_and_the_policy_forbids_the_rest() {
     let content = svg[1].as_str().unwrap();
     assert!(name.ends_with(".svg") && name.len() > 5, "{name}");
     assert!(content.starts_with("<svg") && content.ends_with("</svg>"), "{content:.200}");
-    assert!(content.contains("fill:rgb(") && !content.contains("var("), "{content:.2000}");
+    assert!(content.contains("fill=\"rgb(") && !content.contains("var("), "{content:.2000}");
     // The title and the values of the chart are in the file.
     assert!(content.contains("MB/s") || content.contains("<text"), "{content:.2000}");
     let size = "(blob) => createImageBitmap(blob).then((image) => [image.width, image.height])";

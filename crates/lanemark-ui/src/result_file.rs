@@ -170,6 +170,8 @@ pub fn shown_runs(bytes: Vec<u8>, shown: &[usize]) -> Result<Vec<RunResult>, Lab
     let (_, runs) = runs(&text)?;
     let keep = |(label, mut run): (Option<String>, RunResult)| {
         run.tests.retain(|_| numbers.next().is_some_and(|number| shown.contains(&number)));
+        let is_shown = |name: &str| run.tests.iter().any(|result| result.test.name == name);
+        run.warnings.retain(|warning| warning.test().is_none_or(is_shown));
         run.provenance.name = label.or(run.provenance.name);
         run
     };

@@ -40,7 +40,7 @@ impl FolderTree {
         &self.root
     }
 
-    pub(super) fn kind(&self, path: &Path) -> io::Result<EntryKind> {
+    pub(crate) fn kind(&self, path: &Path) -> io::Result<EntryKind> {
         let kind = fs::symlink_metadata(self.root.join(path))?.file_type();
         Ok(if kind.is_symlink() {
             EntryKind::Link
@@ -53,11 +53,11 @@ impl FolderTree {
         })
     }
 
-    pub(super) fn link(&self, path: &Path) -> io::Result<PathBuf> {
+    pub(crate) fn link(&self, path: &Path) -> io::Result<PathBuf> {
         fs::read_link(self.root.join(path))
     }
 
-    pub(super) fn names(
+    pub(crate) fn names(
         &self,
         path: &Path,
     ) -> io::Result<impl Iterator<Item = io::Result<OsString>> + use<>> {
@@ -65,7 +65,7 @@ impl FolderTree {
         Ok(folder.map(|entry| entry.map(|entry| entry.file_name())))
     }
 
-    pub(super) fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+    pub(crate) fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::open(self.root.join(path), flags, Mode::empty())?;
         let mut bytes = Vec::new();
@@ -73,7 +73,7 @@ impl FolderTree {
         Ok(bytes)
     }
 
-    pub(super) fn is_inapplicable(error: &io::Error) -> bool {
+    pub(crate) fn is_inapplicable(error: &io::Error) -> bool {
         let codes = [
             Errno::INVAL,
             Errno::NXIO,

@@ -19,6 +19,18 @@ fn drive() -> SystemSpec {
     spec
 }
 
+/// Returns a pseudo-SLC cache for `mebi` MiB.
+fn cache(mebi: u64) -> PseudoSlcSpec {
+    PseudoSlcSpec {
+        capacity: Bytes::mebi(mebi),
+        growth: Bytes::ZERO,
+        read: Duration::from_microseconds(20),
+        program: Duration::from_microseconds(150),
+        fold_when_full: false,
+        emptied_when_idle: true,
+    }
+}
+
 /// Returns a test of random writes for `seconds`, which overwrites the drive several times.
 fn writes(pattern: Pattern, seconds: u64) -> Test {
     let mut test = Test {
@@ -73,15 +85,11 @@ fn settled(spec: &CheckedSystem, test: &CheckedTest) -> Sample {
 
 #[test]
 fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
-    let mut cached = drive();
-    cached.first_mut().drive.flash_mut().translation.pseudo_slc = Some(PseudoSlcSpec {
-        capacity: Bytes::mebi(256),
-        growth: Bytes::ZERO,
-        read: Duration::from_microseconds(20),
-        program: Duration::from_microseconds(150),
-        fold_when_full: false,
-        emptied_when_idle: true,
-    });
+    let cached = |mebi: u64| {
+        let mut spec = drive();
+        spec.first_mut().drive.flash_mut().translation.pseudo_slc = Some(cache(mebi));
+        spec
+    };
     let mut mapped = drive();
     mapped.first_mut().drive.flash_mut().translation.map =
         Some(MapSpec { cached: Bytes::mebi(1), in_host: Bytes::ZERO });
@@ -103,10 +111,10 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
         ("hot and cold", coarse(drive()), hot),
         ("Zipf", coarse(drive()), Pattern::Zipf { theta: 0.99 }),
         ("Pareto", coarse(drive()), Pattern::Pareto { h: 0.2 }),
-        ("pseudo-SLC", coarse(cached.clone()), Pattern::Uniform),
+        ("pseudo-SLC", coarse(cached(256)), Pattern::Uniform),
         ("partial map", coarse(mapped), Pattern::Uniform),
         ("uniform, superblocks", fine(drive()), Pattern::Uniform),
-        ("pseudo-SLC, superblocks", fine(cached), Pattern::Uniform),
+        ("pseudo-SLC, superblocks", fine(cached(128)), Pattern::Uniform),
     ] {
         let (whole, short) = run_both(spec, writes(pattern, 240), scale);
         let long = whole.series.clone().unwrap();
@@ -134,6 +142,21 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
         assert_eq!((similar.factor, similar.drive_factor), (4, 4));
         assert_eq!(similar.elapsed, short.elapsed * 4);
         assert_eq!(similar.requests, short.operations() * 4);
+    }
+}
+
+#[test]
+fn a_drive_whose_cache_shrinks_keeps_its_superblocks() {
+    let mut spec = drive();
+    let flash = spec.first_mut().drive.flash_mut();
+    flash.pages_per_block /= 4;
+    flash.blocks_per_plane *= 4;
+    for (mebi, is_scaled) in [(128, true), (256, false)] {
+        let flash = spec.first_mut().drive.flash_mut();
+        flash.translation.pseudo_slc = Some(cache(mebi));
+        let drive = &spec.first().drive;
+        let half = DriveScale { pages: 1, superblocks: 2 };
+        assert_eq!(has_enough_superblocks(drive, drive.flash(), half), is_scaled, "{mebi}");
     }
 }
 
