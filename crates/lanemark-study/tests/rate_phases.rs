@@ -7,7 +7,7 @@ use lanemark_sim::{RunLength, run_length_watched};
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System};
 
-const DRIVE: &str = "samsung-980-pro-1tb@workstation-x570:m2";
+const DRIVE: &str = "samsung-860-qvo-1tb@workstation-z170:sata";
 
 fn run(settings: &[(&str, &str)], read: &str, seconds: u64) -> Sample {
     let library = Library::built_in();
@@ -36,11 +36,11 @@ fn run(settings: &[(&str, &str)], read: &str, seconds: u64) -> Sample {
 
 #[test]
 fn a_phase_ends_when_the_pseudo_slc_cache_is_full() {
-    let size = 2.0 * 1_073_741_824.0;
+    let size = 1_073_741_824.0;
     let sample = run(
         &[
             ("drive.state.condition", "sequential"),
-            ("drive.pseudo_slc.capacity", "2 GiB"),
+            ("drive.pseudo_slc.capacity", "1 GiB"),
             ("drive.pseudo_slc.growth", "0 B"),
         ],
         "0%",
