@@ -50,7 +50,7 @@ impl Firefox {
         };
         let mut own = Self { child, stream: BufReader::new(stream), number: 0 };
         assert_eq!(own.message()["applicationType"], json!("gecko"));
-        own.ask("WebDriver:NewSession", json!({}));
+        own.ask("WebDriver:NewSession", &json!({}));
         own
     }
 
@@ -70,7 +70,7 @@ impl Firefox {
     }
 
     /// Sends a request, and returns its answer.
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.number += 1;
         let text = json!([0, self.number, method, params]).to_string();
         self.stream.get_mut().write_all(format!("{}:{text}", text.len()).as_bytes()).unwrap();
@@ -80,7 +80,7 @@ impl Firefox {
     }
 
     pub(super) fn navigate(&mut self, address: &str) {
-        self.ask("WebDriver:Navigate", json!({"url": address}));
+        self.ask("WebDriver:Navigate", &json!({"url": address}));
     }
 
     /// Returns the value of an expression in the page, or runs a loop.
@@ -91,7 +91,7 @@ impl Firefox {
             format!("return ({expression});")
         };
         let params = json!({"script": script, "args": []});
-        self.ask("WebDriver:ExecuteScript", params)["value"].clone()
+        self.ask("WebDriver:ExecuteScript", &params)["value"].clone()
     }
 
     /// Presses the keys of a text, or a key that WebDriver represents by a private character.
@@ -101,11 +101,11 @@ impl Firefox {
         };
         let actions: Vec<Value> = keys.chars().flat_map(press).collect();
         let keyboard = json!({"type": "key", "id": "keyboard", "actions": actions});
-        self.ask("WebDriver:PerformActions", json!({"actions": [keyboard]}));
+        self.ask("WebDriver:PerformActions", &json!({"actions": [keyboard]}));
     }
 
     pub(super) fn set_width(&mut self, width: u32) {
-        self.ask("WebDriver:SetWindowRect", json!({"width": width, "height": 844}));
+        self.ask("WebDriver:SetWindowRect", &json!({"width": width, "height": 844}));
     }
 }
 
