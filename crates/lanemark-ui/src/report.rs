@@ -1,6 +1,6 @@
 //! The report of the results on a page, with the same blocks as the command's report.
 //!
-//! A request contains one line of JSON ([`ReportRequest`]) and then the files that it lists, without separators.
+//! A request contains one line of JSON (`ReportRequest`) and then the files that it lists, without separators.
 
 use lanemark_lab::results::{self, SavedResult};
 use lanemark_lab::{LabError, encoding};
