@@ -189,29 +189,31 @@ fn files_without_a_size_divide_the_rest_of_the_target() {
 }
 
 #[test]
-fn the_zones_of_a_stride_are_that_far_apart() {
-    const STRIDED: &str = "filename=x\nzonemode=strided\nzonesize=1m";
+fn the_zones_of_a_stride_are_visited_in_order_until_all_data_is_transferred() {
+    const STRIDED: &str = "filename=x\nfilesize=8m\nzonemode=strided\nzonesize=1m";
+    // Offset, span and volume of each visit, in KiB. fio visits the same zones.
     for (options, wanted) in [
-        ("filesize=8m\nzoneskip=2m", vec![(0, 1024), (3072, 1024), (6144, 1024)]),
-        // There is a third zone if a byte or more is left for it.
-        ("filesize=6m\nzoneskip=2m", vec![(0, 1024), (3072, 1024)]),
-        ("filesize=6208k\nzoneskip=2m", vec![(0, 1024), (3072, 1024), (6144, 64)]),
-        ("filesize=6m\nzonerange=2m", vec![(0, 1024), (2048, 1024), (4096, 1024)]),
-        ("filesize=6m\nzonerange=2m\nzoneskip=1m", vec![(0, 1024), (3072, 1024)]),
-        ("filesize=3m\nzonerange=512k", vec![(0, 1024), (1024, 1024), (2048, 1024)]),
-        ("filesize=8m\nzoneskip=2m\nsize=2m", vec![(0, 1024), (3072, 1024)]),
-        ("filesize=8m\nzoneskip=2m\nsize=2052k", vec![(0, 1024), (3072, 1024), (6144, 1024)]),
-        ("filesize=8m\nzoneskip=2m\nsize=1m", vec![(0, 1024)]),
-        ("filesize=8m\nzoneskip=2m\noffset=1m", vec![(1024, 1024), (4096, 1024), (7168, 1024)]),
+        ("zoneskip=2m\nsize=2m", vec![(0, 1024, 1024), (3072, 1024, 1024)]),
+        ("zoneskip=2m\nsize=2052k", vec![(0, 1024, 1024), (3072, 1024, 1024), (6144, 1024, 4)]),
+        ("zoneskip=6m\nsize=3m", vec![(0, 1024, 1024), (7168, 1024, 1024), (0, 1024, 1024)]),
+        ("zoneskip=6m\nsize=1m\nloops=2", vec![(0, 1024, 1024), (7168, 1024, 1024)]),
+        ("zoneskip=6m\nsize=8m\nio_size=2m", vec![(0, 1024, 1024), (7168, 1024, 1024)]),
+        ("zoneskip=3m\noffset=1m\nsize=2m", vec![(1024, 1024, 1024), (5120, 1024, 1024)]),
+        // There is a further zone if a byte or more is left for it.
+        ("zoneskip=6976k\nsize=2m", vec![(0, 1024, 1024), (8000, 192, 192), (0, 1024, 832)]),
+        // Random requests use the whole range of a zone, and a zone may be larger than its range.
+        ("zonerange=4m\nsize=2m", vec![(0, 4096, 1024), (4096, 4096, 1024)]),
+        ("zonerange=512k\nzoneskip=7m\nsize=2m", vec![(0, 512, 1024), (7680, 512, 1024)]),
     ] {
         let tests = tests_on(&format!("[a]\n{STRIDED}\n{options}\n"), 64 << 30);
-        let wanted: Vec<_> = wanted.into_iter().map(|(at, span)| (at, span, span, 1)).collect();
+        let wanted: Vec<_> =
+            wanted.into_iter().map(|(at, span, size)| (at, span, size, 1)).collect();
         assert_eq!(ranges(&tests), wanted, "{options}");
         assert!(tests.iter().all(|test| !test.start.beside), "{options}");
     }
     for (options, message) in [
-        (format!("{STRIDED}\nfilesize=4096m"), "the maximum is 4,095 zones"),
-        (format!("{STRIDED}\nfilesize=8m\nruntime=9\ntime_based"), "a single clone, which stops"),
+        (format!("{STRIDED}\nio_size=4096m"), "the maximum is 4,095 tests"),
+        (format!("{STRIDED}\nruntime=9\ntime_based"), "a single clone, which stops"),
         (
             "size=8m\nnumjobs=2\nzonemode=strided\nzonesize=1m".to_owned(),
             "a single clone, which stops",

@@ -47,7 +47,7 @@ fn sentence(result: &TestResult, is_buffered: bool) -> Option<String> {
             sum.merge(&part.as_ref()?.latency);
         }
     }
-    let p99 = all.percentile_ns(99.0).filter(|_| all.count() >= FLUSHES_LEAST)? as f64;
+    let p99 = all.recorded_percentile_ns(99.0).filter(|_| all.count() >= FLUSHES_LEAST)? as f64;
     // A flush that writes back its data contains the write.
     let written = if mix.written_back { 0.0 } else { writes.mean_ns() };
     let ratios =
@@ -58,8 +58,13 @@ fn sentence(result: &TestResult, is_buffered: bool) -> Option<String> {
     } else {
         ("", interval_text(ends))
     };
+    let flushes = if all.is_constant() {
+        format!("Each flush{calls} took")
+    } else {
+        format!("99% of the flushes{calls} took up to")
+    };
     Some(format!(
-        "99% of the flushes{calls} took up to {}{limit}; a write with its flush took {} on average.",
+        "{flushes} {}{limit}; a write with its flush took {} on average.",
         time_text(p99),
         time_text(written + all.mean_ns())
     ))

@@ -77,6 +77,7 @@ pub(crate) fn notes(run: &RunResult) -> Vec<String> {
     let phases = several.filter_map(rate_phases::sentence);
     phases
         .chain(statistic(run))
+        .chain(constant_latency_note(run))
         .chain(convergence_note(run))
         .chain(scaled_run_note(run))
         .chain(concurrent::sentences(run))
@@ -115,6 +116,19 @@ fn statistic(run: &RunResult) -> Option<String> {
     Some(format!(
         "MB/s, IOPS and mean latency: {average} of {repeats} repeats; percentiles: all repeats together."
     ))
+}
+
+/// States why a test has no percentiles above the median; `None` if each test has them.
+fn constant_latency_note(run: &RunResult) -> Option<String> {
+    let mut samples = run.tests.iter().flat_map(|test| &test.samples);
+    let is_constant = |sample: &Sample| {
+        let parts = [&sample.reads, &sample.writes, &sample.flushes];
+        parts.into_iter().flatten().any(|one| one.latency.is_constant())
+    };
+    samples.any(is_constant).then(|| {
+        "p99 and beyond are not shown for requests that all take the same time in the model."
+            .to_owned()
+    })
 }
 
 /// Writes the warnings, each with its advice, after an empty line; writes nothing if there are no warnings.

@@ -465,9 +465,9 @@ fn figure(row: &CorpusRow, sample: &Sample) -> Option<f64> {
             let flush = sample.flushes.as_ref().map_or(0.0, |flushes| flushes.latency.mean_ns());
             (direction?.latency.mean_ns() + flush) / 1e3
         }
-        "latency_p50" => direction?.latency.percentile_ns(50.0)? as f64 / 1e3,
-        "latency_p99" => direction?.latency.percentile_ns(99.0)? as f64 / 1e3,
-        "latency_p99.9" => direction?.latency.percentile_ns(99.9)? as f64 / 1e3,
+        "latency_p50" => direction?.latency.recorded_percentile_ns(50.0)? as f64 / 1e3,
+        "latency_p99" => direction?.latency.recorded_percentile_ns(99.0)? as f64 / 1e3,
+        "latency_p99.9" => direction?.latency.recorded_percentile_ns(99.9)? as f64 / 1e3,
         _ => return None,
     })
 }

@@ -8,7 +8,7 @@ use lanemark_schema::workload::{
 use super::direction::RwOption;
 use super::job::{Job, JobProblems};
 use super::number::{self, DefaultTimeUnit, WrittenSize};
-use super::range::JobRange;
+use super::range::{JobRange, is_strided};
 use crate::error::SupportLevel;
 
 /// Number of rounds in the window in which a test must be steady.
@@ -33,8 +33,10 @@ pub(crate) fn apply_limits(
             "fio ignores it without a runtime",
         );
     }
-    let loops = job.integer("loops", findings).unwrap_or(1).max(1);
-    let each = match job.size("io_size", findings) {
+    // The visits of zones already transfer the data of all passes.
+    let of_all = |name: &str| !is_strided(job) && job.has(name);
+    let loops = job.integer("loops", findings).filter(|_| of_all("loops")).unwrap_or(1).max(1);
+    let each = match job.size("io_size", findings).filter(|_| of_all("io_size")) {
         Some(WrittenSize::Bytes(bytes)) => bytes,
         Some(WrittenSize::Share(share)) => (placed.each.get() as f64 * share) as u64,
         None => placed.each.get(),

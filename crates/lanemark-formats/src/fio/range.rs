@@ -11,7 +11,7 @@ use crate::error::SupportLevel;
 
 /// Alignment of the parts.
 const PART: u64 = 1 << 20;
-/// Maximum number of zones in a stride.
+/// Maximum number of visits of zones.
 const ZONES_MAX: u64 = 4095;
 /// Maximum number of clones that become separate tests.
 const CLONES_MAX: u64 = 1024;
@@ -257,8 +257,8 @@ fn ranges_at(
         after: false,
         parted: false,
     };
-    if job.text("zonemode") == Some("strided") {
-        return strided_ranges(job, wanted, begin, room, findings);
+    if is_strided(job) {
+        return strided_ranges(job, wanted, begin, (room, each), findings);
     }
     if wanted.own && increment == 0 {
         return Some(vec![of(begin, span.saturating_mul(wanted.clones), threads)]);
@@ -282,12 +282,18 @@ fn ranges_at(
     Some((0..wanted.clones).map(of_clone).collect())
 }
 
-/// Returns the zones of `zonemode=strided` in order, starting at `begin`, within the available space.
+/// Returns whether the requests of a job stay in one zone until they have transferred its size.
+pub(crate) fn is_strided(job: &Job) -> bool {
+    job.text("zonemode") == Some("strided")
+}
+
+/// Returns the zones of `zonemode=strided` in the order in which the job visits them. After the last zone of the
+/// `room` from `begin`, the job continues with the first zone, until it has transferred `size` bytes or its io_size.
 fn strided_ranges(
     job: &Job,
     wanted: &RequestedRange,
     begin: u64,
-    room: u64,
+    (room, size): (u64, u64),
     findings: &mut JobProblems,
 ) -> Option<Vec<JobRange>> {
     let zone = job.integer("zonesize", findings).filter(|&zone| zone > 0);
@@ -295,33 +301,47 @@ fn strided_ranges(
         findings.add_error(job.error("zonesize", "a size above 0"));
         return None;
     };
-    let range = job.integer("zonerange", findings).unwrap_or(zone).max(zone);
+    let range = job.integer("zonerange", findings).filter(|&range| range > 0).unwrap_or(zone);
     let stride = range.saturating_add(job.integer("zoneskip", findings).unwrap_or(0));
-    if wanted.own && wanted.clones > 1 || job.flag("time_based", findings).unwrap_or(false) {
-        findings
-            .add_error(job.error("zonemode", "a single clone, which stops after its last zone"));
+    let unsupported = job.flag("time_based", findings).unwrap_or(false) || job.has("number_ios");
+    if wanted.own && wanted.clones > 1 || unsupported {
+        let expected = "a single clone, which stops after size or io_size";
+        findings.add_error(job.error("zonemode", expected));
         return None;
     }
-    let count = match wanted.size {
-        Some(WrittenSize::Bytes(size)) => size.div_ceil(zone),
-        _ => u64::MAX,
+    let each = match job.size("io_size", findings) {
+        Some(WrittenSize::Bytes(bytes)) => bytes,
+        Some(WrittenSize::Share(share)) => (size as f64 * share) as u64,
+        None => size,
     };
-    let count = count.min((room - 1) / stride + 1);
-    if count > ZONES_MAX {
-        let expected = "larger zones, because each zone is a test, and the maximum is 4,095 zones";
+    let total = each.saturating_mul(job.integer("loops", findings).unwrap_or(1).max(1));
+    let zones = (room - 1) / stride + 1;
+    let span_of = |visit: u64| range.min(room - visit % zones * stride);
+    let length_of = |visit: u64| if range < zone { zone } else { zone.min(span_of(visit)) };
+    let round = zone.saturating_mul(zones - 1).saturating_add(length_of(zones - 1));
+    let of_rounds = (total / round).saturating_mul(zones);
+    let visits = of_rounds.saturating_add((total % round).div_ceil(zone));
+    if visits > ZONES_MAX {
+        let expected =
+            "larger zones, because each visit of a zone is a test, and the maximum is 4,095 tests";
         findings.add_error(job.error("zonesize", expected));
         return None;
     }
-    job.note("zonemode", findings, SupportLevel::Nearly, "each zone is a separate test");
-    let zone_at = |at: u64| JobRange {
-        offset: Bytes(begin.saturating_add(at * stride)),
-        span: Bytes(zone.min(room - at * stride)),
-        threads: wanted.clones as u32,
-        each: Bytes(zone.min(room - at * stride)),
-        after: true,
-        parted: false,
+    job.note("zonemode", findings, SupportLevel::Nearly, "each visit of a zone is a test");
+    let mut rest = total;
+    let visit = |visit: u64| {
+        let each = length_of(visit).min(rest);
+        rest -= each;
+        JobRange {
+            offset: Bytes(begin.saturating_add(visit % zones * stride)),
+            span: Bytes(span_of(visit)),
+            threads: wanted.clones as u32,
+            each: Bytes(each),
+            after: true,
+            parted: false,
+        }
     };
-    Some((0..count).map(zone_at).collect())
+    Some((0..visits).map(visit).collect())
 }
 
 #[cfg(test)]

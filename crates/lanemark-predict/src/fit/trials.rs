@@ -334,8 +334,8 @@ pub(super) fn figure(sample: &Sample, kind: FigureKind) -> Option<f64> {
     let latency = &direction.latency;
     let value = match kind {
         K::ReadMean | K::WriteMean => latency.mean_ns(),
-        K::ReadMedian | K::WriteMedian => latency.percentile_ns(50.0)? as f64,
-        _ => latency.percentile_ns(99.0)? as f64,
+        K::ReadMedian | K::WriteMedian => latency.recorded_percentile_ns(50.0)? as f64,
+        _ => latency.recorded_percentile_ns(99.0)? as f64,
     };
     (value.is_finite() && value > 0.0).then_some(value)
 }

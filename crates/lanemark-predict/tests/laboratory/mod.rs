@@ -131,7 +131,7 @@ fn stretched(latency: &LatencyHistogram, factor: f64) -> LatencyHistogram {
     let count = latency.count().min(4000);
     let quantile = |index: u64| {
         let share = (index as f64 + 0.5) / count as f64 * 100.0;
-        latency.percentile_ns(share).or(latency.max_ns()).unwrap_or(1) as f64
+        latency.recorded_percentile_ns(share).or(latency.max_ns()).unwrap_or(1) as f64
     };
     let values: Vec<f64> = (0..count).map(quantile).collect();
     let mean = values.iter().sum::<f64>() / count.max(1) as f64;

@@ -76,7 +76,8 @@ fn table(test: &TestResult, all: &LatencyHistogram) -> Table {
         cells.extend(PERCENTILES.iter().map(|(percentile, ..)| {
             Cell::plain(time(latency.percentile_ns(*percentile).map(|ns| ns as f64)))
         }));
-        cells.push(Cell::plain(time(latency.max_ns().map(|ns| ns as f64))));
+        let longest = latency.max_ns().filter(|_| !latency.is_constant());
+        cells.push(Cell::plain(time(longest.map(|ns| ns as f64))));
         table.push(cells);
     }
     for (name, end) in interval_rows(test) {

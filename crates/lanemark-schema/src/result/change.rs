@@ -49,13 +49,11 @@ const FORMULA: f64 = 1.02;
 /// The learned factors of a kind, in the order of [`RequestGroup::ALL`].
 const fn learned(kind: ChangeKind) -> [f64; 3] {
     match kind {
-        ChangeKind::Drive => [LEAST, 1.66, 2.57],
-        ChangeKind::Port => [1.21, 1.66, 2.57],
-        ChangeKind::Platform => [1.21, 1.66, 2.57],
-        ChangeKind::Host => [1.21, 1.66, 2.57],
-        ChangeKind::Depth => [1.15, 1.66, 2.57],
-        ChangeKind::BlockSize => [1.24, 1.66, 2.57],
-        ChangeKind::Direction => [1.17, LEAST, 2.57],
+        ChangeKind::Drive | ChangeKind::BlockSize => [1.20, 2.15, 3.48],
+        ChangeKind::Port | ChangeKind::Platform | ChangeKind::Host | ChangeKind::Depth => {
+            [1.19, 2.15, 3.48]
+        }
+        ChangeKind::Direction => [1.24, 2.15, 3.48],
     }
 }
 

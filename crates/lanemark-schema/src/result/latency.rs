@@ -320,11 +320,27 @@ impl LatencyHistogram {
         Some(self.count() - (below - 1e-6).max(0.0) as u64)
     }
 
-    /// Returns the smallest latency, in ns, that `percentile` per cent of the requests did not exceed; `None` if no
-    /// counted request is beyond the percentile. A percentile that the source states is returned as stated. If only
-    /// percentiles are known, any other percentile is `None`, unless the two neighbouring stated percentiles differ by
-    /// no more than 1%.
+    /// Returns whether the latencies of two or more requests differ by no more than 1%. No drive does that: the source
+    /// is a model that does not describe how the latencies of these requests vary.
+    pub fn is_constant(&self) -> bool {
+        self.detail == LatencyDetail::Distribution
+            && self.count() > 1
+            && self.max_ns as f64 <= self.min_ns as f64 * BRACKET
+    }
+
+    /// Returns the latency, in ns, that `percentile` per cent of the requests did not exceed, as
+    /// [`recorded_percentile_ns`](Self::recorded_percentile_ns) does; `None` above the median if the latencies are
+    /// [constant](Self::is_constant), because then the source does not contain the variation.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
+        let is_known = percentile <= 50.0 || !self.is_constant();
+        self.recorded_percentile_ns(percentile).filter(|_| is_known)
+    }
+
+    /// Returns the smallest recorded latency, in ns, that `percentile` per cent of the requests did not exceed; `None`
+    /// if no counted request is beyond the percentile. A percentile that the source states is returned as stated. If
+    /// only percentiles are known, any other percentile is `None`, unless the two neighbouring stated percentiles
+    /// differ by no more than 1%.
+    pub fn recorded_percentile_ns(&self, percentile: f64) -> Option<u64> {
         let after = self.stated.partition_point(|(stated, _)| *stated < percentile - 1e-9);
         let next = self.stated.get(after).copied();
         if let Some((stated, latency)) = next

@@ -226,7 +226,7 @@ impl LiveDelivery {
         if evidence.modelled_mean == Duration::ZERO {
             return None;
         }
-        let median = delivered.percentile_ns(50.0)? as f64;
+        let median = delivered.recorded_percentile_ns(50.0)? as f64;
         let ns = |time: Duration| time.nanoseconds() as f64;
         let (client, host) =
             evidence.outside.map_or((0.0, 0.0), |outside| (ns(outside.client), ns(outside.host)));
@@ -270,7 +270,7 @@ impl LiveDelivery {
     /// long time.
     pub fn tail_holds(&self) -> bool {
         let bound = self.evidence.modelled_p99.nanoseconds();
-        self.lateness.percentile_ns(99.0).is_none_or(|late| late <= bound)
+        self.lateness.recorded_percentile_ns(99.0).is_none_or(|late| late <= bound)
     }
 }
 
@@ -287,7 +287,7 @@ impl DeliveryEvidence {
         // The limit is three months, because a longer time does not fit a duration.
         let scaled = |ns: f64| Duration::from_nanoseconds((ns * time_scale).min(8e15) as u64);
         let percentile_at =
-            |percentile| scaled(latency.percentile_ns(percentile).unwrap_or(0) as f64);
+            |percentile| scaled(latency.recorded_percentile_ns(percentile).unwrap_or(0) as f64);
         let modelled_mean = match latency.count() {
             0 => Duration::ZERO,
             _ => scaled(latency.mean_ns()),

@@ -22,7 +22,7 @@ use crate::corpus::{Corpus, CorpusRow, CorpusSet};
 use crate::prediction::PredictedMeasurement;
 
 pub use figures::{PAIRS, PairFigures};
-pub use learned::{LEARNED_MIN, learned_factors};
+pub use learned::{UNITS_MIN, learned_factors};
 pub use report::{buyer_table, pairs_table};
 pub use score::{CarriedScore, PairRow, PairScore, RankScore};
 

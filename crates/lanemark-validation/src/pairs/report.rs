@@ -153,7 +153,13 @@ pub fn buyer_table(pairs: &PairFigures, published: &PublishedFigures) -> String 
     text
 }
 
+/// The number of measurements below which README states no accuracy.
+const ROWS_MIN: usize = 5;
+
 fn buyer_line(question: &str, error: f64, coverage: Option<f64>, rows: usize) -> String {
+    if rows < ROWS_MIN {
+        return format!("| {question} | too few to tell | – | {rows} |\n");
+    }
     let coverage = coverage.map_or("–".to_owned(), |share| format!("{share:.0}%"));
     format!("| {question} | {error:.0}% | {coverage} | {rows} |\n")
 }

@@ -40,6 +40,17 @@ fn a_percentile_needs_a_request_beyond_it() {
 }
 
 #[test]
+fn constant_latencies_have_a_median_and_no_other_percentile() {
+    let mut histogram = LatencyHistogram::new();
+    (0..1000).for_each(|_| histogram.record_ns(48_700));
+    assert_eq!(histogram.percentile_ns(50.0), Some(48_700));
+    assert_eq!(histogram.percentile_ns(99.0), None);
+    assert_eq!(histogram.recorded_percentile_ns(99.0), Some(48_700));
+    histogram.record_ns(50_000);
+    assert!(histogram.percentile_ns(99.0).unwrap().abs_diff(48_700) < 50);
+}
+
+#[test]
 fn a_percentile_rests_on_the_requests_beyond_it() {
     assert_eq!(ramp(10_000).support(99.9), Some(11));
     assert_eq!(ramp(10_000).support(99.9999), None);

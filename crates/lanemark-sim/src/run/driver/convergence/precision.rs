@@ -106,7 +106,7 @@ pub(super) fn percentiles_last(
     PERCENTILES.iter().all(|&(percent, width)| {
         let beyond = all.count() as f64 * factor * (1.0 - percent / 100.0);
         let of = |latency: &LatencyHistogram| {
-            latency.percentile_ns(percent).or_else(|| latency.max_ns())
+            latency.recorded_percentile_ns(percent).or_else(|| latency.max_ns())
         };
         match (of(all), of(later)) {
             (Some(of_all), Some(of_later)) if beyond >= BEYOND_MIN => {
@@ -128,12 +128,14 @@ pub(super) fn percentiles_known(latency: &LatencyHistogram, factor: f64) -> bool
         // Three deviations are used, because the latencies of consecutive requests are correlated.
         let margin = 3.0 * beyond.sqrt();
         if margin > beyond && beyond >= RULE_OF_THREE {
-            let (Some(low), Some(high)) = (latency.percentile_ns(50.0), latency.max_ns()) else {
+            let (Some(low), Some(high)) = (latency.recorded_percentile_ns(50.0), latency.max_ns())
+            else {
                 return false;
             };
             return (high - low) as f64 <= width * (high + low) as f64;
         }
-        let percentile_beyond = |beyond: f64| latency.percentile_ns(100.0 * (1.0 - beyond / count));
+        let percentile_beyond =
+            |beyond: f64| latency.recorded_percentile_ns(100.0 * (1.0 - beyond / count));
         let (Some(low), Some(high)) =
             (percentile_beyond(beyond + margin), percentile_beyond(beyond - margin))
         else {
