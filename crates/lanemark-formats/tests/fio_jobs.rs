@@ -261,7 +261,7 @@ fn several_files_of_a_job_are_noted_as_one_part() {
 
 #[test]
 fn a_stride_is_a_test_for_each_zone_one_after_the_other() {
-    let text = "[a]\nfilename=x\nzonemode=strided\nzonesize=1g\nzoneskip=7g\n";
+    let text = "[a]\nfilename=x\nio_size=8g\nzonemode=strided\nzonesize=1g\nzoneskip=7g\n";
     let tests = read(text).workload.tests;
     let offsets: Vec<u64> = tests.iter().map(|test| test.offset.get() >> 30).collect();
     assert_eq!(offsets, [0, 8, 16, 24, 32, 40, 48, 56]);
