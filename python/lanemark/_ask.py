@@ -147,7 +147,7 @@ def bench(
     overwrite: str | os.PathLike[str] | None = None,
     i_will_lose_all_data_on: str | os.PathLike[str] | None = None,
     purge: str | None = None,
-    precondition: bool = False,
+    precondition: str | None = None,
     explain: bool = False,
     engine: str | None = None,
     buffered: bool = False,
@@ -174,7 +174,8 @@ def bench(
             ``path``.
         purge: How to return the device to its fresh state before the tests: ``"discard"``, ``"secure-discard"`` or a
             shell command.
-        precondition: Whether to write the whole target twice before the tests.
+        precondition: How to write the whole target before the tests: ``"snia"`` writes it twice in order, ``"fast"``
+            once at random into the steady state of random writes, and ``"fast:28%"`` does so for 28% spare flash.
         explain: Whether to run each test also with a deeper queue, and report the test's limit.
         engine: The I/O engine: ``"io_uring"``, ``"sync"`` or ``"null"``.
         buffered: Whether to use the page cache.

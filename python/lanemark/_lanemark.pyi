@@ -43,7 +43,7 @@ class Measure(TypedDict):
     overwrite: Path | None
     i_will_lose_all_data_on: Path | None
     purge: str | None
-    precondition: bool
+    precondition: str | None
     explain: bool
     engine: str | None
     buffered: bool

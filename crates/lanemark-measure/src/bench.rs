@@ -28,7 +28,7 @@ use crate::pin::processors;
 use crate::plan::{ConcurrentRun, SamplePlan};
 use crate::purge::PurgeMethod;
 use crate::sample::{ConcurrentTest, SampleProgress, SampleRun, TakenSample};
-use crate::settings::MeasureSettings;
+use crate::settings::{MeasureSettings, Preconditioning};
 use crate::source::{self, TraceSource};
 use crate::target::{OverwritePermission, Target};
 use crate::temperature::TemperatureRecorder;
@@ -39,6 +39,8 @@ use crate::worker::TestState;
 const SHORT_SAMPLE: Duration = Duration::from_microseconds(100_000);
 /// Block size of SNIA's workload-independent preconditioning.
 const PRECONDITION_BLOCK: u32 = 128 << 10;
+/// Block size of the random writes that precondition.
+const RANDOM_BLOCK: u32 = 4 << 10;
 /// Number of passes of SNIA's workload-independent preconditioning.
 const PRECONDITION_PASSES: u64 = 2;
 /// Minimum number of repeats that show a spread.
@@ -246,9 +248,9 @@ impl<'a> Bench<'a> {
         let written = written.map(|test| test.volume.unwrap_or(test.span).get()).sum::<u64>();
         let fresh = target.device
             && target.layout.is_some()
-            && !self.settings.precondition
+            && self.settings.precondition.is_none()
             && written < 2 * target.size;
-        let unwritten = self.workload.precondition.filter(|_| !self.settings.precondition);
+        let unwritten = self.workload.precondition.filter(|_| self.settings.precondition.is_none());
         let fresh = match unwritten {
             Some(precondition) => Some(Warning::NotPreconditioned { precondition }),
             None => fresh.then_some(Warning::Fresh {
@@ -269,17 +271,25 @@ impl<'a> Bench<'a> {
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<bool, MeasureError> {
         let Some(size) = target.layout else { return Ok(true) };
-        let precondition = self.settings.precondition;
+        let (size, block, passes, spare) = match self.settings.precondition {
+            None => (size, LAYOUT_BLOCK, 1, None),
+            Some(Preconditioning::Snia) => {
+                (target.size, PRECONDITION_BLOCK, PRECONDITION_PASSES, None)
+            }
+            Some(Preconditioning::Fast { spare_percent }) => {
+                (target.size, RANDOM_BLOCK, 1, Some(f64::from(spare_percent) / 100.0))
+            }
+        };
         let layout = FileFill {
             path: self.path,
             file: target.as_fd(),
-            size: if precondition { target.size } else { size },
-            block: if precondition { PRECONDITION_BLOCK } else { LAYOUT_BLOCK },
+            size,
+            block,
+            spare,
             seed: self.seed,
             stop: self.stop,
         };
-        let passes = if precondition { PRECONDITION_PASSES } else { 1 };
-        let total = Bytes(layout.size * passes);
+        let total = Bytes(layout.written() * passes);
         for pass in 0..passes {
             let before = Bytes(layout.size * pass);
             if !layout.run(&mut |done| on(Event::LayingOut { done: before + done, total }))? {

@@ -9,9 +9,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lanemark_schema::rng::StreamKey;
+use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::Operation;
+use lanemark_schema::workload::one_pass::OnePass;
 
 use crate::arena::Arena;
 use crate::engine::{Engine, EngineRequest, Ring, RingOptions, open_uring};
@@ -22,7 +23,8 @@ use crate::worker::POLL_NS;
 
 /// Default block size of the writes.
 pub(crate) const LAYOUT_BLOCK: u32 = 1 << 20;
-const IN_FLIGHT: u32 = 8;
+/// Number of writes in flight in order, and in random order.
+const IN_FLIGHT: (u32, u32) = (8, 32);
 
 /// A file to be written in full.
 pub(crate) struct FileFill<'a> {
@@ -31,6 +33,8 @@ pub(crate) struct FileFill<'a> {
     pub(crate) size: u64,
     /// Block size of the writes.
     pub(crate) block: u32,
+    /// The spare flash, as a share of the size, for a pass of random writes; `None` for writes in order.
+    pub(crate) spare: Option<f64>,
     pub(crate) seed: u64,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -44,32 +48,53 @@ struct BlockWrite {
 }
 
 impl FileFill<'_> {
+    /// Returns the approximate number of bytes that a pass writes.
+    pub(crate) fn written(&self) -> u64 {
+        self.pass().map_or(self.size, |pass| pass.writes() * u64::from(self.block))
+    }
+
+    fn pass(&self) -> Option<OnePass> {
+        let count = self.size.div_ceil(self.block.into());
+        let rng = Rng::new(StreamKey { test: u32::MAX, ..StreamKey::from_seed(self.seed) });
+        self.spare.map(|spare| OnePass::new(count, spare, rng))
+    }
+
+    /// Returns the offsets of the writes.
+    fn offsets(&self) -> Box<dyn Iterator<Item = u64>> {
+        let block = u64::from(self.block);
+        match self.pass() {
+            Some(pass) => Box::new(pass.map(move |position| position * block)),
+            None => Box::new((0..self.size).step_by(self.block as usize)),
+        }
+    }
+
     /// Writes the file. Returns true if the whole file was written, and false if the layout was stopped.
     pub(crate) fn run(&self, on: &mut dyn FnMut(Bytes)) -> Result<bool, MeasureError> {
-        let arena = Arena::new(IN_FLIGHT, self.block as usize)
+        let in_flight = if self.spare.is_some() { IN_FLIGHT.1 } else { IN_FLIGHT.0 };
+        let arena = Arena::new(in_flight, self.block as usize)
             .map_err(|source| self.error("map buffers to write", source))?;
-        let mut uring = open_uring(IN_FLIGHT, RingOptions::default())
+        let mut uring = open_uring(in_flight, RingOptions::default())
             .map_err(|source| MeasureError::Ring { source })?;
         let mut ring = Ring::new(&mut uring, self.file, arena, true);
         // No thread of a test uses this key.
         let key = StreamKey { test: u32::MAX, ..StreamKey::from_seed(self.seed) };
         let mut payload = PayloadGenerator::new(key, Ratio::ZERO);
-        (0..IN_FLIGHT).for_each(|slot| payload.fill(ring.buffer_mut(slot)));
-        let mut pieces = [BlockWrite::default(); IN_FLIGHT as usize];
-        let mut idle: Vec<u32> = (0..IN_FLIGHT).collect();
-        let mut next = 0;
+        (0..in_flight).for_each(|slot| payload.fill(ring.buffer_mut(slot)));
+        let mut pieces = vec![BlockWrite::default(); in_flight as usize];
+        let mut idle: Vec<u32> = (0..in_flight).collect();
+        let mut offsets = self.offsets().peekable();
         let mut done = 0;
         let mut reported_at = Instant::now();
         on(Bytes::ZERO);
-        while done < self.size {
+        while offsets.peek().is_some() || ring.outstanding() > 0 {
             let stopped = self.stop.load(Ordering::Relaxed);
-            while next < self.size && !stopped {
+            while !stopped && !idle.is_empty() {
+                let Some(offset) = offsets.next() else { break };
                 let Some(slot) = idle.pop() else { break };
-                let length = (self.size - next).min(u64::from(self.block)) as u32;
-                pieces[slot as usize] = BlockWrite { offset: next, length, done: 0 };
+                let length = (self.size - offset).min(u64::from(self.block)) as u32;
+                pieces[slot as usize] = BlockWrite { offset, length, done: 0 };
                 payload.stamp(ring.buffer_mut(slot));
                 push(&mut ring, slot, pieces[slot as usize]);
-                next += u64::from(length);
             }
             if stopped && ring.outstanding() == 0 {
                 return Ok(false);
@@ -141,7 +166,15 @@ mod tests {
 
     /// Returns a layout of 1 MiB in `file`, written in blocks of this size.
     fn one_mebibyte<'a>(file: BorrowedFd<'a>, block: u32, stop: &'a AtomicBool) -> FileFill<'a> {
-        FileFill { path: Path::new("a file"), file, size: 1 << 20, block, seed: 1, stop }
+        FileFill {
+            path: Path::new("a file"),
+            file,
+            size: 1 << 20,
+            block,
+            spare: None,
+            seed: 1,
+            stop,
+        }
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub use error::MeasureError;
 pub use event::{Event, MeasureOutcome, SampleInProgress};
 pub use machine::machine;
 pub use purge::PurgeMethod;
-pub use settings::{ErrorReaction, MeasureSettings};
+pub use settings::{ErrorReaction, MeasureSettings, Preconditioning};
 
 /// The parts of the engine that other load generators can use, such as `lanemark-verify`.
 pub mod parts {

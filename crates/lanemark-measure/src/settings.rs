@@ -1,6 +1,47 @@
 //! The settings of a measurement that do not depend on the workload.
 
+use std::str::FromStr;
+
 use crate::engine::EngineKind;
+
+/// The writes to the whole target before the tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preconditioning {
+    /// Two passes in order, as SNIA's specification requires.
+    Snia,
+    /// One pass of random writes that leaves flash in the steady state of random writes
+    /// ([`OnePass`](lanemark_schema::workload::one_pass::OnePass)), if its spare flash is this percentage of its
+    /// capacity.
+    Fast {
+        /// From 1 to 100.
+        spare_percent: u8,
+    },
+}
+
+impl Preconditioning {
+    /// The spare flash of a drive whose flash has the capacity in GiB and which offers it in GB.
+    const SPARE_PERCENT: u8 = 7;
+}
+
+impl FromStr for Preconditioning {
+    type Err = String;
+
+    /// Reads `snia`, `fast`, or `fast:28%`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, percent) = text.split_once(':').unzip();
+        match (name.unwrap_or(text), percent) {
+            ("snia", None) => Ok(Self::Snia),
+            ("fast", None) => Ok(Self::Fast { spare_percent: Self::SPARE_PERCENT }),
+            ("fast", Some(percent)) => {
+                let number = percent.strip_suffix('%').unwrap_or(percent).parse();
+                let known = number.ok().filter(|percent| (1..=100).contains(percent));
+                let spare_percent = known.ok_or("the spare flash is 1% to 100% of the capacity")?;
+                Ok(Self::Fast { spare_percent })
+            }
+            _ => Err("expected snia, fast, or fast with the spare flash, such as fast:28%".into()),
+        }
+    }
+}
 
 /// The reaction to a failed request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,8 +67,8 @@ pub struct MeasureSettings {
     pub submission_polled: bool,
     /// Whether the kernel polls for completions instead of waiting for interrupts (`IOPOLL`).
     pub completion_polled: bool,
-    /// Whether the whole writable target is first written twice, as SNIA's specification requires.
-    pub precondition: bool,
+    /// The writes to the whole writable target before the tests.
+    pub precondition: Option<Preconditioning>,
     /// Whether each test briefly runs again with its queue depth and with twice that depth, to show the gain of a
     /// deeper queue.
     pub probe: bool,
@@ -56,7 +97,7 @@ impl Default for MeasureSettings {
             register: true,
             submission_polled: false,
             completion_polled: false,
-            precondition: false,
+            precondition: None,
             probe: false,
             pinned: false,
             no_idle: false,
@@ -69,6 +110,16 @@ impl Default for MeasureSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_method_of_preconditioning_states_its_spare_flash() {
+        let fast = |spare_percent| Ok(Preconditioning::Fast { spare_percent });
+        assert_eq!("fast".parse(), fast(7));
+        assert_eq!("fast:28%".parse(), fast(28));
+        for wrong in ["", "slow", "fast:", "fast:0", "fast:101%", "fast:x", "snia:7"] {
+            assert!(wrong.parse::<Preconditioning>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_depth_doubles_up_to_the_deepest() {

@@ -12,7 +12,9 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use lanemark_measure::{Bench, Event, MeasureError, MeasureOutcome, MeasureSettings, PurgeMethod};
+use lanemark_measure::{
+    Bench, Event, MeasureError, MeasureOutcome, MeasureSettings, Preconditioning, PurgeMethod,
+};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{RequestMix, Test};
@@ -296,7 +298,8 @@ fn a_device_is_purged_and_written_twice_over_on_request() {
         device.bytes()[2 * MIB..].iter().all(|&byte| byte == 0),
         "the device was not discarded"
     );
-    let settings = MeasureSettings { precondition: true, ..MeasureSettings::default() };
+    let settings =
+        MeasureSettings { precondition: Some(Preconditioning::Snia), ..MeasureSettings::default() };
     let mut total = Bytes::ZERO;
     let outcome = Bench { settings, ..plain }
         .run(&mut |event| {

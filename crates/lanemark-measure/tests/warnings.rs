@@ -11,7 +11,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_measure::{Bench, EngineKind, Event, MeasureOutcome, MeasureSettings};
+use lanemark_measure::{
+    Bench, EngineKind, Event, MeasureOutcome, MeasureSettings, Preconditioning,
+};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{ArrivalProcess, Load, Precondition, Test, Workload};
@@ -81,7 +83,8 @@ fn a_target_that_was_not_preconditioned_raises_a_warning() {
     assert!(fs::read(&path).unwrap().iter().all(|&byte| byte == 1), "the run wrote");
     let plain = bench(&path, test.clone(), MeasureSettings::default());
     assert!(!plain.warnings.iter().any(not_written), "{:?}", plain.warnings);
-    let settings = MeasureSettings { precondition: true, ..MeasureSettings::default() };
+    let settings =
+        MeasureSettings { precondition: Some(Preconditioning::Snia), ..MeasureSettings::default() };
     let written = Bench { settings, ..Bench::new(folder.path(), &required, 5, &stop) };
     let written = written.run(&mut |_| ()).unwrap();
     assert!(!written.warnings.iter().any(not_written), "{:?}", written.warnings);

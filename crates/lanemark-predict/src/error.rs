@@ -111,7 +111,7 @@ impl PredictError {
             Self::SeveralDrives { .. } => "fit each drive to its own results",
             Self::Figure { .. } => "run that test again, because it did not transfer data",
             Self::WithoutFlash { .. } => {
-                "write the whole span before it is measured (`lanemark bench --precondition`), or state the kind of drive with --like"
+                "write the whole span before it is measured (`lanemark bench --precondition snia`), or state the kind of drive with --like"
             }
             Self::OtherMedia { is_disk: true, .. } => "use a solid-state drive with --like",
             Self::OtherMedia { .. } => {

@@ -205,7 +205,7 @@ pub(crate) struct MeasureOptions {
     overwrite: Option<PathBuf>,
     i_will_lose_all_data_on: Option<PathBuf>,
     purge: Option<String>,
-    precondition: bool,
+    precondition: Option<String>,
     explain: bool,
     engine: Option<String>,
     buffered: bool,
@@ -232,10 +232,14 @@ pub(crate) fn bench(
     let engine = engine.transpose()?.or(of_file.and_then(|opened| opened.engine()));
     let workload = &opened.workload;
     real_without_faults(workload).map_err(Failure::from)?;
+    let precondition = options
+        .precondition
+        .as_deref()
+        .map(|name| name.parse().map_err(|error| input(format!("precondition = {name}: {error}"))));
     let settings = MeasureSettings {
         engine: engine.unwrap_or_default(),
         buffered: options.buffered || of_file.is_some_and(|opened| opened.is_buffered()),
-        precondition: options.precondition,
+        precondition: precondition.transpose()?,
         probe: options.explain,
         pinned: options.pin,
         on_error: of_file.map_or_else(Default::default, |opened| opened.on_error()),

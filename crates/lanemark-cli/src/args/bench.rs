@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use lanemark_measure::{EngineKind, ErrorReaction};
+use lanemark_measure::{EngineKind, ErrorReaction, Preconditioning};
 
 use super::{FioCommandArgs, NameArgs, RunArgs, SeriesArgs, TraceArgs, WorkloadScaleArgs};
 use crate::output::formats::OutputFormat;
@@ -45,9 +45,10 @@ pub(crate) struct BenchArgs {
         requires = "i_will_lose_all_data_on"
     )]
     pub(crate) purge: Option<String>,
-    /// First write the whole target twice, in sequential blocks of 128 KiB (SNIA)
-    #[arg(long, help_heading = "State of the target")]
-    pub(crate) precondition: bool,
+    /// First write the whole target: snia (twice, in order), or fast (once at random, into the steady state of random
+    /// writes on a drive with 7% spare flash; fast:28% for another drive)
+    #[arg(long, help_heading = "State of the target", value_name = "METHOD")]
+    pub(crate) precondition: Option<Preconditioning>,
     /// Also try a deeper queue for each test, and report the test's limit
     #[arg(long, help_heading = "Analysis")]
     pub(crate) explain: bool,

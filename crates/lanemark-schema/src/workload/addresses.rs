@@ -207,7 +207,7 @@ fn scatter(rank: u64, count: u64) -> u64 {
 /// Returns the position at `index` in the order that `key` determines for `count` positions. The method is a Feistel
 /// network with four rounds on the smallest sufficient even number of bits, repeated until the result is inside the
 /// span. The method does not need a table, regardless of the number of positions.
-fn permuted(index: u64, count: u64, key: u64) -> u64 {
+pub(super) fn permuted(index: u64, count: u64, key: u64) -> u64 {
     let half = (count.max(2).next_power_of_two().trailing_zeros()).div_ceil(2);
     let mask = (1u64 << half) - 1;
     let mut address = index;

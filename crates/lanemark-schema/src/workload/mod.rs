@@ -25,6 +25,7 @@ pub mod fault;
 mod load;
 mod load_kind;
 mod mix;
+pub mod one_pass;
 mod paged;
 mod pattern;
 mod requests;

@@ -36,7 +36,7 @@ impl Warning {
             Self::OtherUse { .. } => "stop other programs that use the device, and run again",
             Self::WithoutFlash { .. } => {
                 "blocks that were never written or are trimmed are not read from flash, and caches \
-                 answer without reading the flash: write the whole span first (--precondition), or \
+                 answer without reading the flash: write the whole span first (--precondition snia), or \
                  use a larger span"
             }
             Self::Holes { below: None, .. } => {
@@ -55,9 +55,11 @@ impl Warning {
             Self::CacheBelow { .. } => {
                 "read more data than fits in the host's memory, or measure on the host itself"
             }
-            Self::Fresh { .. } => "use --precondition, which first writes the whole device twice",
+            Self::Fresh { .. } => {
+                "use --precondition snia, which first writes the whole device twice"
+            }
             Self::NotPreconditioned { .. } => {
-                "use --precondition, which first writes the whole target twice"
+                "use --precondition snia, which first writes the whole target twice"
             }
             Self::Throttled { .. } => {
                 "remove the limit, or treat the figures as the effect of the limit"

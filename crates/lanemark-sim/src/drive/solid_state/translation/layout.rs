@@ -30,6 +30,8 @@
 
 use std::ops::Range;
 
+use lanemark_schema::workload::one_pass::decay;
+
 use crate::spec::FlashSpec;
 
 /// The value that represents a logical slot or a flash slot without data.
@@ -257,23 +259,6 @@ pub(crate) struct SteadyRandomLayout {
     /// For each value of `rank >> coarse_shift`, the superblock of the first rank with that value.
     coarse: Vec<u32>,
     coarse_shift: u32,
-}
-
-/// Returns the exponent c of the steady state for `ratio` = T / L, which must be above 1.
-pub(crate) fn decay(ratio: f64) -> f64 {
-    // This finds the positive root of c = r (1 - exp(-c)). The right side is concave, so Newton's method approaches the
-    // root from above without crossing it.
-    let mut c = ratio;
-    for _ in 0..64 {
-        let value = c - ratio * (1.0 - libm::exp(-c));
-        let slope = 1.0 - ratio * libm::exp(-c);
-        let next = c - value / slope;
-        if (next - c).abs() < 1e-14 * c || next <= 0.0 {
-            break;
-        }
-        c = next;
-    }
-    c
 }
 
 /// Returns the write amplification of greedy collection under uniform random writes, if the filled flash is `ratio`

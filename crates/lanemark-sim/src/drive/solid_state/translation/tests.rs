@@ -3,7 +3,9 @@
 use super::*;
 use crate::spec::{FlashSpec, PseudoSlcSpec, Technology};
 use crate::tests::runs::small_drive;
+use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Duration, Ratio};
+use lanemark_schema::workload::one_pass::OnePass;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -159,6 +161,37 @@ impl Machine {
         let cached = all().filter(|one| one.pseudo_slc);
         assert_eq!(translation.pseudo_slc_used, cached.count(), "of the pseudo-SLC cache");
         slot_at.into_iter().map(|(place, slot)| (slot, place)).collect()
+    }
+}
+
+/// The writes of `bench --precondition fast` leave the distribution of valid data that the condition `random` has.
+#[test]
+fn one_pass_of_writes_leaves_the_valid_data_of_the_steady_state() {
+    use crate::spec::DriveCondition::{Purged, Random};
+    for spare in [30, 60, 120] {
+        let valid = |machine: &Machine| {
+            let superblocks = &machine.translation.superblocks;
+            let all = (0..superblocks.len() as u32).map(SuperblockNumber);
+            let mut valid: Vec<f64> = all.map(|one| superblocks.get(one).valid.into()).collect();
+            valid.sort_by(f64::total_cmp);
+            valid
+        };
+        let machine = |condition| {
+            let drive = drive(400, spare, |flash| flash.condition = condition);
+            Machine::new(&drive, drive.capacity)
+        };
+        let steady = valid(&machine(Random));
+        let mut passed = machine(Purged);
+        let size = f64::from(passed.translation.slots_per_superblock);
+        let filled = steady.iter().filter(|valid| **valid > 0.0).count() as f64;
+        let slots = passed.translation.slots;
+        let share = filled * size / f64::from(slots) - 1.0;
+        let rng = Rng::new(StreamKey::from_seed(1));
+        OnePass::new(slots.into(), share, rng).for_each(|slot| passed.write(slot));
+        let written = valid(&passed);
+        let apart = steady.iter().zip(&written).map(|(one, two)| (one - two).abs());
+        let mean = apart.sum::<f64>() / (steady.len() as f64 * size);
+        assert!(mean < 0.02, "{spare} spare superblocks: {mean}");
     }
 }
 
