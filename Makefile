@@ -6,10 +6,16 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page site test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench gate check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install static dist dist-test examples release-check tools clean docs
+.PHONY: help targets hook demo page site test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench gate check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install static dist dist-test examples release-check tools clean docs
 
-help:            ## this list
+help:            ## the targets that most people need; `make targets` lists all
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+targets:         #: all targets
+	@awk -F':.*#[#:] ' '/^[a-z-]+:.*#[#:] /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+hook:            #: check formatting and the house rules before each commit
+	git config core.hooksPath .githooks
 
 demo: page build    ## measure this machine, run the first study, show both (under two minutes)
 	@mkdir -p $(DEMO)
@@ -45,11 +51,11 @@ python: python-env ## the environment of the Python package, with the extension 
 	    { cp target/debug/lib_lanemark.so python/lanemark/_lanemark.new && \
 	    mv python/lanemark/_lanemark.new python/lanemark/_lanemark.abi3.so; }
 
-python-test: python ## the tests of the Python package
+python-test: python #: the tests of the Python package
 	PYTHONPATH=$(abspath python) $(PYTHON) -m pytest
 
 # The release's extension is in a copy of the package, so that the tree keeps the extension that the tests use.
-python-bench: python build ## compare the package with the command; sweeps on two cores and on Dask (five minutes)
+python-bench: python build #: compare the package with the command; sweeps on two cores and on Dask (five minutes)
 	cargo build --release --locked -p lanemark-python -p lanemark-lab --lib --example one_run
 	rm -rf target/bench-package && mkdir -p target/bench-package
 	cp -r python/lanemark target/bench-package/
@@ -57,7 +63,7 @@ python-bench: python build ## compare the package with the command; sweeps on tw
 	PYTHONPATH=$(abspath target/bench-package) $(PYTHON) python/bench/speed.py
 	PYTHONPATH=$(abspath target/bench-package) $(PYTHON) python/bench/sweeps.py
 
-wheels:          ## the Python package as a wheel in target/wheels, installed and tested in a fresh environment
+wheels:          #: the Python package as a wheel in target/wheels, installed and tested in a fresh environment
 	@[ -x target/python/bin/maturin ] || { python3 -m venv target/python && \
 	    $(PYTHON) -m pip install -q --disable-pip-version-check -r python/requirements.txt; }
 	rm -rf target/wheels target/wheel-try
@@ -66,22 +72,22 @@ wheels:          ## the Python package as a wheel in target/wheels, installed an
 	target/wheel-try/bin/pip install -q --disable-pip-version-check target/wheels/*.whl
 	cd target/wheel-try && bin/python ../../python/tests/try_wheel.py
 
-serve-soak: tools ## served systems: a million operations, full file systems, a thousand kills, ninety power cuts (root; ten minutes)
+serve-soak: tools #: served systems: a million operations, full file systems, a thousand kills, ninety power cuts (root; ten minutes)
 	LANEMARK_SERVE_SOAK=1 cargo test --locked -p lanemark-cli --test serve -- --nocapture
 
-crash: tools     ## attack served data with an independent client: 100 crashes of the host, 200 kills, 200 power cuts, a full disk (root; ten minutes)
+crash: tools     #: attack served data with an independent client: 100 crashes of the host, 200 kills, 200 power cuts, a full disk (root; ten minutes)
 	LANEMARK_CRASH=1 cargo test --locked --workspace --all-features --test serve crash -- --nocapture --test-threads=1
 
-serve-verdict: tools ## compare served runs with fio's figures (six drives, eight loads) and with simulations on the measured host (four drives; ten minutes, a quiet machine)
+serve-verdict: tools #: compare served runs with fio's figures (six drives, eight loads) and with simulations on the measured host (four drives; ten minutes, a quiet machine)
 	LANEMARK_SERVE_VERDICT=1 cargo test --release --locked -p lanemark-cli --test serve -- --nocapture verdict
 
-gate: build       ## false alarms and detections of the gate of `compare --baseline`, 100 runs each (five minutes, a quiet machine)
+gate: build       #: false alarms and detections of the gate of `compare --baseline`, 100 runs each (five minutes, a quiet machine)
 	python3 crates/lanemark-testbed/gate.py $(CURDIR)/target/release/lanemark
 
-serve-bench: build tools ## compare served systems with nbdkit, and delivered latency with modelled latency (four minutes, a quiet machine)
+serve-bench: build tools #: compare served systems with nbdkit, and delivered latency with modelled latency (four minutes, a quiet machine)
 	cargo bench --locked -p lanemark-cli --bench serve
 
-mysql: tools     ## the OLTP tests on MariaDB
+mysql: tools     #: the OLTP tests on MariaDB
 	cargo test --locked -p lanemark-oltp --features mysql --test mysql -- --nocapture
 
 # A test of lanemark-validation, which `make test` runs too, fails if a table in README or docs/validation differs from
@@ -89,7 +95,7 @@ mysql: tools     ## the OLTP tests on MariaDB
 check: lints     ## formatting, lints, docs, the house rules, and the accuracy tables in the documents
 	cargo test --workspace --all-features --locked --test tidy --test references --test documents
 
-lints:           ## the part of `check` without tests
+lints:           #: the part of `check` without tests
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked
@@ -106,16 +112,16 @@ bench: build tools ## speed of the simulator and the readers; the engine's cost 
 	cargo bench --locked -p lanemark-cli --bench goals
 	$(MAKE) python-bench
 
-instructions: tools ## the simulator's instructions per request, counted by valgrind and compared with the recorded counts
+instructions: tools #: the simulator's instructions per request, counted by valgrind and compared with the recorded counts
 	cargo bench --locked -p lanemark-study --bench instructions
 
 AGREEMENT := 2880
 AGREEMENT_SEED := 2
-agreement:       ## compare converged runs with whole runs, 2,880 cases (fifteen minutes on two free cores)
+agreement:       #: compare converged runs with whole runs, 2,880 cases (fifteen minutes on two free cores)
 	LANEMARK_AGREEMENT=$(AGREEMENT) LANEMARK_AGREEMENT_SEED=$(AGREEMENT_SEED) cargo test --locked --release -p lanemark-study --test agreement -- --nocapture
 
 LADDERS := 3000
-ladders:         ## make parts of the library's drives faster step by step, a few thousand times: no step may lose throughput
+ladders:         #: make parts of the library's drives faster step by step, a few thousand times: no step may lose throughput
 	LANEMARK_LADDERS=$(LADDERS) cargo test --locked --release -p lanemark-study --test ladders -- --nocapture
 
 # Each target starts from files in the tree and keeps its findings in target/fuzz/; `FUZZ_TARGETS=trace` runs one target,
@@ -125,7 +131,7 @@ FUZZ_TARGETS := $(filter-out canary, $(basename $(notdir $(wildcard fuzz/fuzz_ta
 FUZZ = PATH="$(abspath target/tools/bin):$$PATH" CARGO_TARGET_DIR=$(abspath target/fuzz) cargo fuzz run -s none $(1) \
     $(abspath target/fuzz/corpus)/$(1) -- -runs=$(FUZZ_RUNS) -timeout=20 -rss_limit_mb=2048 \
     -artifact_prefix=$(abspath target/fuzz)/$(1)- -print_final_stats=1 >target/fuzz/$(1).log 2>&1
-fuzz:            ## run libFuzzer on each reader of foreign bytes, starting from valid inputs (100,000 executions each)
+fuzz:            #: run libFuzzer on each reader of foreign bytes, starting from valid inputs (100,000 executions each)
 	@[ -x target/tools/bin/cargo-fuzz ] || \
 	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-fuzz@0.13.2
 	@mkdir -p $(FUZZ_TARGETS:%=target/fuzz/corpus/%) target/fuzz/corpus/canary
@@ -137,7 +143,7 @@ fuzz:            ## run libFuzzer on each reader of foreign bytes, starting from
 	    echo "$$target: $$(grep -o 'number_of_executed.*' target/fuzz/$$target.log)"; \
 	done
 
-golden:          ## rewrite studies/golden/ after an intended change of the model
+golden:          #: rewrite studies/golden/ after an intended change of the model
 	LANEMARK_GOLDEN=write cargo test --locked -p lanemark-cli --test golden
 
 # All changes are compiled once, and a switch selects the active change; only the tests that reach a change run with
@@ -147,48 +153,48 @@ golden:          ## rewrite studies/golden/ after an intended change of the mode
 MUTANTS       := 200
 MUTANTS_SHARD := 0
 MUTANTS_MODE  :=
-mutants: tools python-env ## make two hundred small changes to the program, one at a time, and report the changes that no test detects (forty minutes)
+mutants: tools python-env #: make two hundred small changes to the program, one at a time, and report the changes that no test detects (forty minutes)
 	cargo test --quiet --locked --manifest-path mutants/Cargo.toml --target-dir target/mutants/tool
 	cargo run --quiet --locked --manifest-path mutants/Cargo.toml --target-dir target/mutants/tool -- \
 	    --count $(MUTANTS) --shard $(MUTANTS_SHARD) $(MUTANTS_MODE)
 
-library:         ## compare every drive with its ratings, and write docs/library.md (five minutes)
+library:         #: compare every drive with its ratings, and write docs/library.md (five minutes)
 	cargo build --release --locked -p lanemark-lab --example ratings
 	target/release/examples/ratings library reference/drive-ratings.toml > docs/library.md.new
 	mv docs/library.md.new docs/library.md
 
 # `validate` and `grids` save their figures in reference/validation/ and write the tables of README and docs/validation.
-validate:        ## compare predictions with published measurements and their pairs (four minutes on two free cores)
+validate:        #: compare predictions with published measurements and their pairs (four minutes on two free cores)
 	cargo build --release --locked -p lanemark-validation --bin lanemark-validate
 	target/release/lanemark-validate published
 
-fit:             ## fit thirty randomly generated drives in one port and predict each in another (ten minutes on two free cores)
+fit:             #: fit thirty randomly generated drives in one port and predict each in another (ten minutes on two free cores)
 	LANEMARK_FIT_DRIVES=30 cargo test --release --locked -p lanemark-predict --test recovery fitted_drives -- --nocapture
 
-grids:           ## fit twenty drives to noisy grids on one path and predict each on another (half an hour on two free cores)
+grids:           #: fit twenty drives to noisy grids on one path and predict each on another (half an hour on two free cores)
 	cargo build --release --locked -p lanemark-validation --bin lanemark-validate
 	target/release/lanemark-validate grids --drives=20
 
-oltp-kills:      ## kill database drivers and servers fifty times each, and check the remaining data (five minutes)
+oltp-kills:      #: kill database drivers and servers fifty times each, and check the remaining data (five minutes)
 	LANEMARK_OLTP_KILLS=50 cargo test --locked -p lanemark-oltp --test kills -- --nocapture
 
-oltp-live: build ## document 004 live: PostgreSQL over its served SATA and SAS systems (root; a quarter of an hour, a quiet machine)
+oltp-live: build #: document 004 live: PostgreSQL over its served SATA and SAS systems (root; a quarter of an hour, a quiet machine)
 	@mkdir -p results/oltp-live
 	$(LANEMARK) trial --database studies/oltp-value-sas.toml --out results/oltp-live \
 	    --csv results/oltp-live/table.csv $(LIVE)
 
-endurance: build ## a day of random writes on a modelled 1 TB drive (a minute on a free core)
+endurance: build #: a day of random writes on a modelled 1 TB drive (a minute on a free core)
 	@mkdir -p $(ENDURANCE)
 	$(LANEMARK) sim samsung-860-qvo-1tb@workstation-z170:sata random-write-24h \
 	    --set drive.state.condition=purged --set drive.pseudo_slc.capacity=0B --set drive.pseudo_slc.growth=0B \
 	    --out $(ENDURANCE)/endurance.json \
 	    --series $(ENDURANCE)/endurance.csv --html $(ENDURANCE)/endurance.html
 
-oltp-bench:      ## compare loading with COPY and a transaction with go-tpc (its path in LANEMARK_GO_TPC); a thousand users (half an hour)
+oltp-bench:      #: compare loading with COPY and a transaction with go-tpc (its path in LANEMARK_GO_TPC); a thousand users (half an hour)
 	cargo bench --locked -p lanemark-cli --bench oltp
 
 MDBOOK := 0.4.52
-docs:            ## the book, target/book/index.html; installs mdbook into target/tools (minutes, once)
+docs:            #: the book, target/book/index.html; installs mdbook into target/tools (minutes, once)
 	@[ "$$(target/tools/bin/mdbook --version 2>/dev/null)" = "mdbook v$(MDBOOK)" ] || \
 	    cargo install --locked --root target/tools --target-dir target/tools/build mdbook@$(MDBOOK)
 	target/tools/bin/mdbook build docs
@@ -196,7 +202,7 @@ docs:            ## the book, target/book/index.html; installs mdbook into targe
 page:            ## the laboratory as one HTML file, target/page/lanemark.html (three minutes at first)
 	packaging/page.sh
 
-site: page docs build ## the page, the book and the studies as a static site, target/site
+site: page docs build #: the page, the book and the studies as a static site, target/site
 	packaging/site.sh $(LANEMARK)
 
 build:           ## the program in the release profile, target/release/lanemark
@@ -217,7 +223,7 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 CYCLONEDX := 0.5.7
 VERSION   := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 STATIC    := x86_64-unknown-linux-musl aarch64-unknown-linux-musl
-static:          ## the program without shared libraries for x86-64 and arm64, target/*-musl/release (twelve minutes)
+static:          #: the program without shared libraries for x86-64 and arm64, target/*-musl/release (twelve minutes)
 	packaging/static.sh $(STATIC)
 
 dist: page wheels static ## the packages of a release, target/dist: archives, Debian packages, wheel, SBOM, checksums (half an hour)
@@ -226,47 +232,17 @@ dist: page wheels static ## the packages of a release, target/dist: archives, De
 	cargo build --release --locked -p lanemark-cli --features mysql
 	packaging/dist.sh $(VERSION) $(abspath target/tools/bin)
 
-dist-test:       ## run README's and the book's commands from the Debian package, and the static programs, in empty roots (five minutes, after `dist`)
+dist-test:       #: run README's and the book's commands from the Debian package, and the static programs, in empty roots (five minutes, after `dist`)
 	packaging/try.sh
 
-examples:        ## package the crates for other projects, and test their examples with the packages (two minutes)
+examples:        #: package the crates for other projects, and test their examples with the packages (two minutes)
 	packaging/crates.sh
 
-release-check:   ## everything that a release does, except the upload (an hour)
+release-check:   #: everything that a release does, except the upload (an hour)
 	packaging/release-check.sh $(VERSION)
 
-# The programs that the tests need in addition to cargo, each as COMMAND:PACKAGE with the Debian package. Root installs
-# the missing packages. For other users make lists them, and each test that needs a missing program is skipped with a
-# message. In CI (CI=true) these tests fail.
-TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
-    mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux \
-    nbdkit:nbdkit psql:postgresql-client nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl python3:python3-venv chromium:chromium \
-    zsh:zsh fish:fish fusermount3:fuse3 fuse2fs:fuse2fs mariadbd:mariadb-server \
-    sqlite3:sqlite3 rsync:rsync git:git cc:gcc node:nodejs
-tools:
-	@missing=""; for tool in $(TOOLS); do \
-	    PATH="$$PATH:/usr/sbin:/sbin" command -v "$${tool%%:*}" >/dev/null || missing="$$missing $${tool##*:}"; \
-	done; \
-	command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
-	    missing="$$missing postgresql"; \
-	ls /usr/share/fonts/truetype/*/*.ttf >/dev/null 2>&1 || missing="$$missing fonts-dejavu-core"; \
-	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	    apt-get update -qq && apt-get install -y -qq $$missing; } || \
-	    echo "missing, and their tests will be skipped: apt-get install$$missing"
-	@$(MAKE) --silent axe || echo "axe-core is missing (curl): the accessibility test will be skipped"
-	@[ -x target/fio-plot/bin/fio-plot ] || \
-	    { python3 -m venv target/fio-plot && target/fio-plot/bin/pip install -q fio-plot==1.1.21; } || \
-	    echo "fio-plot is missing (python3 with venv and pip): the test that uses it will be skipped"
-
-# axe-core checks the accessibility of the pages (WCAG). Its licence, MPL 2.0, is saved next to it; only tests use it.
-AXE        := 4.14.1
-AXE_SHA256 := e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
-axe:             ## download axe-core for the accessibility tests into target/tools
-	@[ -f target/tools/axe-core-$(AXE)/axe.min.js ] || { \
-	    mkdir -p target/tools/axe-core.new && cd target/tools/axe-core.new && \
-	    curl -sSfLO https://registry.npmjs.org/axe-core/-/axe-core-$(AXE).tgz && \
-	    echo "$(AXE_SHA256)  axe-core-$(AXE).tgz" | sha256sum --check --quiet && \
-	    tar xzf axe-core-$(AXE).tgz && mv package ../axe-core-$(AXE) && cd .. && rm -r axe-core.new; }
+tools axe:       #: install the programs that the tests need, or list those that are missing
+	@scripts/tools.sh $@
 
 clean:           ## remove build products and the demo's results
 	cargo clean
