@@ -56,7 +56,7 @@ fn sentence(repeats: &[&FaultImpact]) -> String {
 }
 
 /// Formats the minimum and the maximum of `values`, or only one value if they are equal.
-fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> String {
+pub fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> String {
     match (values.clone().min(), values.max()) {
         (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
         (least, _) => least.map_or_else(String::new, |one| one.to_string()),

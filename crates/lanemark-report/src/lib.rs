@@ -72,6 +72,7 @@ pub use entry::{
     EntryTest, PlatformLink, PlatformPort, platform_answer, platform_text, workload_text,
 };
 pub use explanation::ceilings_text;
+pub use faults::range;
 pub use fit_table::fit_table;
 pub use html::{PLOT_MARK, PlotStyle, ResultChart, ResultPlot, SAVE_BUTTONS, html, plot};
 pub use inspection::{inspection_svg, inspection_text};

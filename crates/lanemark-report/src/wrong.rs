@@ -3,6 +3,7 @@
 use lanemark_schema::result::{Sample, TestResult};
 use lanemark_schema::units::Bytes;
 
+use crate::faults::range;
 use crate::number::percent;
 
 /// Minimum share of failed requests that is the answer of a test.
@@ -35,11 +36,12 @@ pub fn wrong_outcome(test: &TestResult) -> Option<String> {
     let faults = || test.samples.iter().flat_map(|sample| &sample.faults);
     let lost_in =
         |sample: &Sample| sample.faults.iter().fold(Bytes::ZERO, |sum, fault| sum + fault.lost);
-    let lost = test.samples.iter().map(lost_in).max().unwrap_or(Bytes::ZERO);
+    let lost_bytes = test.samples.iter().map(lost_in);
+    let lost = lost_bytes.clone().max().unwrap_or(Bytes::ZERO);
     let silent: u64 = faults().map(|fault| fault.silent).sum();
     let mut parts = Vec::new();
     if lost > Bytes::ZERO {
-        parts.push(format!("lost {lost} of acknowledged data"));
+        parts.push(format!("lost {} of acknowledged data", range(lost_bytes)));
     }
     if silent > 0 {
         let requests = if silent == 1 { "request" } else { "requests" };
@@ -99,6 +101,10 @@ mod tests {
             "It lost 288 KiB of acknowledged data and failed 7.0% of the requests in t."
         );
         let harmless = says(with(Bytes::ZERO, 0, 0)).unwrap();
+        let mut twice = with(Bytes::kibi(288), 0, 0);
+        twice.samples.extend(with(Bytes::kibi(96), 0, 0).samples);
+        let twice = says(twice).unwrap();
+        assert!(twice.starts_with("It lost 96 KiB to 288 KiB of acknowledged data"), "{twice}");
         assert_eq!(harmless, "It lost no acknowledged data in the power cut in t.");
         let silent = says(with(Bytes::ZERO, 2, 0)).unwrap();
         assert_eq!(silent, "It answered 2 requests with wrong or lost data in t.");

@@ -1,7 +1,6 @@
 //! Faults of a test as text: failed requests, lost data and recovery.
 
-use std::fmt::Display;
-
+use lanemark_report::range;
 use lanemark_schema::result::{FaultImpact, Sample};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Fault;
@@ -113,14 +112,6 @@ fn title(text: &str) -> String {
         at => format!(" at {at}"),
     };
     format!("{first}{}{settings}{at}", letters.as_str())
-}
-
-/// Formats the minimum and the maximum of `values`, or one value if they are equal.
-fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> String {
-    match (values.clone().min(), values.max()) {
-        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
-        (least, _) => least.map_or_else(String::new, |one| one.to_string()),
-    }
 }
 
 #[cfg(test)]
