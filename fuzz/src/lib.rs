@@ -89,7 +89,11 @@ pub const TARGETS: &[Target] = &[
         ..target("fio_job", fio_job::read, &[("crates/lanemark-formats/tests/jobs", ".fio")])
     },
     target("fio_json", fio_json::read, &[("crates/lanemark-formats/tests/samples", ".json")]),
-    target("foreign", foreign::read, &[("crates/lanemark-formats/tests/foreign", "")]),
+    target(
+        "foreign",
+        foreign::read,
+        &[("crates/lanemark-formats/tests/foreign", ""), ("samples", "-june.json")],
+    ),
     Target {
         // An open, a write of 8 bytes, an fsync, a read and an fallocate.
         texts: &[
