@@ -23,6 +23,8 @@ pub struct RankedRow {
     pub to_next: Option<RatioEstimate>,
     /// The chance that this system is the fastest.
     pub first_chance: f64,
+    /// The rated host writes of the drive in TB, if a test writes and its maker prints them.
+    pub rated_terabytes: Option<f64>,
     /// The price of the drive, if it is known.
     pub price: Option<f64>,
     /// Whether the system meets the target, if there is one.
@@ -144,6 +146,7 @@ pub fn ranking_text(rows: &[RankedRow], tests: &[String], style: &Style) -> Stri
         Column::number("rate", "MB/s").optional(2),
         Column::text("as fast as the next"),
         Column::number("first in", "").optional(1),
+        Column::number("TBW", "TB").optional(4),
         Column::number("price", ""),
         Column::number("a price unit", "1/s").optional(3),
         Column::text("target"),
@@ -165,6 +168,7 @@ pub fn ranking_text(rows: &[RankedRow], tests: &[String], style: &Style) -> Stri
             known(row.bytes_per_second.map(|rate| grouped(&significant(rate / 1e6)))),
             known(ratio),
             Cell::plain(percent_whole(row.first_chance)),
+            known(row.rated_terabytes.map(|tb| grouped(&significant(tb)))),
             known(row.price.map(|price| fixed(price, 2))),
             known(row.price.map(|price| significant(rate / price))),
             known(row.target.map(|verdict| verdict.text().to_owned())),
@@ -191,6 +195,7 @@ mod tests {
             bytes_per_second: None,
             to_next,
             first_chance: 0.5,
+            rated_terabytes: None,
             price: None,
             target: None,
         }

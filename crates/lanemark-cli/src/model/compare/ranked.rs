@@ -10,6 +10,7 @@ use lanemark_schema::result::SCHEMA_VERSION;
 use lanemark_schema::units::{BytesPerSecond, Duration};
 use lanemark_study::Library;
 use lanemark_study::catalogue;
+use lanemark_study::endurance;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::search::EntrySearch;
 use lanemark_study::system::SystemName;
@@ -107,7 +108,8 @@ fn row_json(row: &RankedRow) -> serde_json::Value {
     json!({
         "system": row.system, "rank": row.rank, "iops": row.requests_per_second,
         "bytes_per_second": row.bytes_per_second, "to_next": row.to_next,
-        "first_chance": row.first_chance, "price": row.price, "target": row.target.map(TargetVerdict::text),
+        "first_chance": row.first_chance,
+        "rated_terabytes": row.rated_terabytes, "price": row.price, "target": row.target.map(TargetVerdict::text),
     })
 }
 
@@ -216,6 +218,8 @@ fn rows(
                 _ => None,
             };
             let drive = SystemName::parse(&one.name).map(|name| name.drive).unwrap_or_default();
+            let writes = one.results.iter().any(|result| result.test.writes());
+            let rating = endurance::of_drive(&drive).filter(|_| writes);
             let bytes = only.map(|test| test.throughput_bytes_per_second.value);
             RankedRow {
                 system: one.name.clone(),
@@ -224,6 +228,7 @@ fn rows(
                 bytes_per_second: bytes,
                 to_next: one.to_next,
                 first_chance: one.first_chance,
+                rated_terabytes: rating.and_then(|rating| Some(rating.terabytes()?.0)),
                 price: prices.and_then(|prices| prices.get(&drive).copied()),
                 target: target.verdict(one),
             }
