@@ -5,7 +5,7 @@
 //! iostat does not state the order of the requests, their single lengths, or the data that a flush covers; flushes
 //! follow writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lanemark_schema::pasted::restored;
 use serde_json::Value;
@@ -15,6 +15,8 @@ use crate::fio::FioCommandLine;
 
 /// Maximum number of rows of devices in a text.
 const ROWS_MAX: usize = 100_000;
+/// Maximum number of omitted devices that a note names.
+const DEVICES_MAX: usize = 8;
 /// Maximum value of a column.
 const VALUE_MAX: f64 = 1e12;
 /// Range of the length of a request in bytes. A test accepts multiples of 512 B.
@@ -67,13 +69,35 @@ pub fn read(text: &str, file: &str, device: Option<&str>) -> Result<FioCommandLi
     }
     let rows: Vec<&DeviceRow> = reports.iter().flatten().collect();
     let device = selected(&rows, file, device)?;
+    let omitted = others(&rows, &device);
     let rows: Vec<&DeviceRow> = rows.into_iter().filter(|row| row.device == device).collect();
     let mut draft = LoadDraft { file, rows: &rows, device: &device, notes: Vec::new() };
     let text = draft.job()?;
     if since_start {
         draft.note("the first report covers the time since the system started and is omitted");
     }
+    if !omitted.is_empty() {
+        draft.note(format!(
+            "the requests of {} are omitted; {file}:{} selects another device",
+            omitted.join(", "),
+            omitted[0]
+        ));
+    }
     Ok(FioCommandLine { text, notes: draft.notes })
+}
+
+/// Returns the names of the devices with requests that are neither `selected` nor on top of others.
+fn others(rows: &[&DeviceRow], selected: &str) -> Vec<String> {
+    let has_requests = |row: &DeviceRow| {
+        ["r/s", "w/s"].iter().any(|column| row.values.get(*column).is_some_and(|rate| *rate >= 1.0))
+    };
+    let is_stacked = |name: &str| STACKED.iter().any(|stacked| name.starts_with(stacked));
+    let names: BTreeSet<&str> = rows
+        .iter()
+        .filter(|row| has_requests(row) && row.device != selected && !is_stacked(&row.device))
+        .map(|row| row.device.as_str())
+        .collect();
+    names.into_iter().take(DEVICES_MAX).map(shown).collect()
 }
 
 /// Returns the columns of a heading, with the position of the device's name: the first or, with `-h`, the last.
@@ -301,13 +325,17 @@ impl LoadDraft<'_> {
         let Some(flushes) = self.mean("f/s").filter(|flushes| *flushes >= 0.5) else {
             return String::new();
         };
-        let every = (writes / flushes).round().max(1.0);
+        // The nearest rate, not the nearest number of writes: 742 writes and 310 flushes are 371/s or 247/s.
+        let less = (writes / flushes).floor().max(1.0);
+        let apart = |every: f64| (writes / every / flushes).ln().abs();
+        let every = if apart(less) <= apart(less + 1.0) { less } else { less + 1.0 };
         loads.push(format!(
-            "a flush after each {} ({flushes:.0}/s)",
+            "a flush after each {}, {:.0}/s (iostat: {flushes:.0}/s)",
             match every as u64 {
                 1 => "write".to_owned(),
                 count => format!("{count} writes"),
-            }
+            },
+            writes / every
         ));
         format!("fdatasync={every}\n")
     }

@@ -55,7 +55,7 @@ pub(crate) const READ: &str = "accepted formats: results of Lanemark; fio's JSON
 
 const MEASURE: &str =
     "measure the same with `lanemark bench`, fio, CrystalDiskMark, KDiskMark or diskspd";
-const FIO: &str = "run the same load with `fio --output-format=json+`, and import that output; it has the counts and settings";
+const FIO: &str = "run the same load with `fio --output-format=json+`, and read that output with `lanemark report`; it has the counts and settings";
 const METADATA: &str = "it measures operations on names, which are not modelled";
 const DATABASE: &str = "`lanemark oltp` runs a database's transactions and measures its storage";
 const INSPECT: &str = "it describes a machine: `lanemark inspect FILE` shows its drives";

@@ -6,8 +6,11 @@
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{HopId, HopUse, PathLimit, PathUse, Sample, TestResult};
+use lanemark_schema::workload::Load;
 
-use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
+use crate::number::{
+    LatencyUnit, fixed, known_value, latency_text, or_absent, percent, percent_whole, significant,
+};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 
 /// Utilisation from which a hop is called busy. Below this utilisation, by queueing theory, the waiting time of a
@@ -111,36 +114,56 @@ impl HopShare {
     }
 }
 
-/// Names the limit of the test: the busiest hop or, if no hop is busy, the latency, with the hop that contributes most
-/// to it.
+/// Names the limit of the test: the busiest hop or, if no hop is busy, what determines the times of the requests, with
+/// the hop that contributes most to their latency.
 pub(crate) fn limit(hop: &HopShare, budget: &Budget, test: &TestResult) -> String {
-    let own_time = test.samples.iter().any(comes_in_its_own_time);
-    limit_of(hop, budget, own_time, test.test.population())
+    limit_of(hop, budget, &pace(test))
 }
 
 /// Names the limit of a path that was used, such as the path of a simulated test.
 pub(crate) fn path_limit(limit: &PathLimit) -> Option<String> {
     let budget = Budget::of_paths(std::iter::once(&limit.path))?;
     let hop = budget.busiest()?;
-    Some(limit_of(hop, &budget, false, limit.outstanding))
+    Some(limit_of(hop, &budget, &latency_pace(limit.outstanding)))
 }
 
-fn limit_of(hop: &HopShare, budget: &Budget, own_time: bool, population: u64) -> String {
+/// Returns what determines the times of the requests if no hop is busy.
+fn pace(result: &TestResult) -> String {
+    let test = &result.test;
+    let requests = test.requests();
+    let is_open = requests.is_some_and(|requests| matches!(requests.load, Load::Open { .. }));
+    if is_open || result.samples.iter().any(comes_in_its_own_time) {
+        return "the requests arrive at given times".to_owned();
+    }
+    let latency_ns = known_value(&result.latency_mean_ns).unwrap_or(0.0);
+    let think_ns = requests.map_or(0.0, |requests| requests.think.as_seconds() * 1e9);
+    if think_ns > latency_ns {
+        return format!("a pause of {} follows the requests", latency_text(think_ns));
+    }
+    let flushes = result.samples.iter().filter_map(|sample| sample.flushes.as_ref());
+    let flush_ns = flushes.map(|flushes| flushes.latency.mean_ns()).fold(0.0, f64::max);
+    match test.mix().flush_every {
+        Some(every) if flush_ns > latency_ns * f64::from(every) => {
+            format!("a flush takes {}", latency_text(flush_ns))
+        }
+        _ => latency_pace(test.population()),
+    }
+}
+
+fn latency_pace(population: u64) -> String {
+    let requests = if population == 1 { "request" } else { "requests" };
+    format!("with {population} {requests} outstanding, latency is the limit")
+}
+
+fn limit_of(hop: &HopShare, budget: &Budget, pace: &str) -> String {
     let total = budget.total_ns();
     let longest = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
     let Some(longest) = longest.filter(|_| hop.utilisation < BUSY && total > 0.0) else {
         return hop_text(hop);
     };
-    let limit = match (own_time, population) {
-        (true, _) => "the requests arrive at given times".to_owned(),
-        (false, 1) => "with 1 request outstanding, latency is the limit".to_owned(),
-        (false, population) => {
-            format!("with {population} requests outstanding, latency is the limit")
-        }
-    };
-    let of = if limit.ends_with("limit") { "it" } else { "their latency" };
+    let of = if pace.ends_with("limit") { "it" } else { "the requests' own latency" };
     format!(
-        "No hop is busy (busiest: {}, {}): {limit}, and the largest part of {of}, {}, is in {}",
+        "No hop is busy (busiest: {}, {}): {pace}, and the largest part of {of}, {}, is in {}",
         hop.label(),
         percent_whole(hop.utilisation),
         percent(longest.total_ns() / total),
@@ -151,7 +174,8 @@ fn limit_of(hop: &HopShare, budget: &Budget, own_time: bool, population: u64) ->
 /// Returns a text such as `SATA 6 Gb/s: 97% busy, carries at most 552 MB/s of this workload`.
 fn hop_text(hop: &HopShare) -> String {
     let busy = format!("{}: {} busy", hop.label(), percent_whole(hop.utilisation));
-    match hop.ceiling_megabytes {
+    // Requests without data, such as trims, have no ceiling in MB/s.
+    match hop.ceiling_megabytes.filter(|ceiling| *ceiling > 0.0) {
         Some(ceiling) => {
             format!("{busy}, carries at most {} MB/s of this workload", significant(ceiling))
         }

@@ -1,11 +1,11 @@
-//! The answer for tests that flush after every write: the duration of the flushes, and of a write together with its
-//! flush, which is the time that fio's rate contains.
+//! The answer for tests that write and flush: the duration of the flushes, and of a write; if each write is followed by
+//! a flush, of both together, which is the time that fio's rate contains.
 //!
 //! A limit is named only if the test is the check for which it was published. etcd requires a 99th percentile below 10
 //! ms for the duration of `fdatasync` on its log (etcd's FAQ, "What does the etcd warning `failed to send out heartbeat
 //! on time` mean?"), and OpenShift's guide checks a disk with fio and the same limit: one thread writes small requests
-//! in order through the page cache. The percentile covers the flushes of all repeats together. A test with too few
-//! flushes for the percentile is omitted.
+//! in order through the page cache. The percentile covers the flushes of all repeats together. With too few flushes for
+//! the percentile, the mean is stated.
 
 use lanemark_schema::result::{LatencyHistogram, RunResult, Target, TestResult};
 
@@ -18,7 +18,7 @@ const FLUSHES_LEAST: u64 = 100;
 /// Maximum mean length of the requests in a check of a log, in bytes. The published checks write 2,300 B, 4 or 8 KiB.
 const LOG_MOST: f64 = 8192.0;
 
-/// Returns a sentence for each test of `run` that writes without reading and flushes after every write.
+/// Returns a sentence for each test of `run` that writes without reading and flushes.
 pub(crate) fn sentences(run: &RunResult) -> Vec<String> {
     let several = run.tests.len() > 1;
     // A result that does not state the use of the page cache comes from a program that uses it by default.
@@ -36,9 +36,7 @@ pub(crate) fn sentences(run: &RunResult) -> Vec<String> {
 fn sentence(result: &TestResult, is_buffered: bool) -> Option<String> {
     let test = &result.test;
     let mix = test.mix();
-    if mix.flush_every != Some(1) || test.reads() {
-        return None;
-    }
+    let every = mix.flush_every.filter(|_| !test.reads())?;
     let mut all = LatencyHistogram::new();
     let mut writes = LatencyHistogram::new();
     for sample in &result.samples {
@@ -47,27 +45,37 @@ fn sentence(result: &TestResult, is_buffered: bool) -> Option<String> {
             sum.merge(&part.as_ref()?.latency);
         }
     }
-    let p99 = all.recorded_percentile_ns(99.0).filter(|_| all.count() >= FLUSHES_LEAST)? as f64;
-    // A flush that writes back its data contains the write.
-    let written = if mix.written_back { 0.0 } else { writes.mean_ns() };
+    if all.count() == 0 {
+        return None;
+    }
+    let p99 = all.recorded_percentile_ns(99.0).filter(|_| all.count() >= FLUSHES_LEAST);
+    let flush = p99.map_or(all.mean_ns(), |p99| p99 as f64);
     let ratios =
         result.interval.as_ref().map(|known| [1.0 / known.high_ratio, 1.0 / known.low_ratio]);
-    let ends = ratios.filter(|[low, high]| low < high).map(|ends| ends.map(|ratio| p99 * ratio));
+    let ends = ratios.filter(|[low, high]| low < high).map(|ends| ends.map(|ratio| flush * ratio));
     let (calls, limit) = if is_log_check(result, is_buffered) {
-        (" (fsync or fdatasync)", compared(p99, ends))
+        let limit = if p99.is_some() { compared(flush, ends) } else { interval_text(ends) };
+        (" (fsync or fdatasync)", limit)
     } else {
         ("", interval_text(ends))
     };
+    let flush = time_text(flush);
     let flushes = if all.is_constant() {
-        format!("Each flush{calls} took")
+        format!("Each flush{calls} took {flush}{limit}")
+    } else if p99.is_some() {
+        format!("99% of the flushes{calls} took up to {flush}{limit}")
     } else {
-        format!("99% of the flushes{calls} took up to")
+        format!("A flush{calls} took {flush} on average{limit}")
     };
-    Some(format!(
-        "{flushes} {}{limit}; a write with its flush took {} on average.",
-        time_text(p99),
-        time_text(written + all.mean_ns())
-    ))
+    // A flush that writes back its data contains the write.
+    let write = match every {
+        1 if mix.written_back => {
+            format!("a write with its flush took {}", time_text(all.mean_ns()))
+        }
+        1 => format!("a write with its flush took {}", time_text(writes.mean_ns() + all.mean_ns())),
+        _ => format!("a write took {}", time_text(writes.mean_ns())),
+    };
+    Some(format!("{flushes}; {write} on average."))
 }
 
 /// Returns whether a test is the published check of a disk for etcd's log.

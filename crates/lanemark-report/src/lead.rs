@@ -70,7 +70,19 @@ fn of_one(subject: &str, test: &TestResult) -> String {
     let latency = known_value(&test.latency_mean_ns).filter(|ns| *ns > 0.0);
     let latency = latency
         .map_or(String::new(), |ns| format!(", with a mean latency of {}", latency_text(ns)));
-    format!("{subject} {} {rate} in {name}{}{latency}.", verb(test), interval(test))
+    let trims = trims_text(test).unwrap_or_default();
+    format!("{subject} {} {rate}{trims} in {name}{}{latency}.", verb(test), interval(test))
+}
+
+/// Returns a text such as ` and trims 86,375 times a second` for a test that does not only trim.
+fn trims_text(test: &TestResult) -> Option<String> {
+    let beside = |sample: &Sample| {
+        let trims = sample.trims.as_ref().filter(|_| !sample.only_trims())?;
+        Some(trims.latency.count() as f64 / sample.elapsed.as_seconds())
+    };
+    let rates: Vec<f64> = test.samples.iter().filter_map(beside).collect();
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    (mean > 0.0).then(|| format!(" and trims {} times a second", grouped(&fixed(mean, 0))))
 }
 
 /// Returns a sentence such as `Samsung SSD 850 PRO 1TB in sata reads up to 566 MB/s (SEQ1M Q8T1 read) and writes up to

@@ -129,6 +129,7 @@ fn check_trace_options(args: &BenchArgs, trace: Option<&Path>) -> Result<(), Fai
             ("--duration", args.scale.duration.is_some()),
             ("--repeats", args.scale.repeats.is_some()),
             ("--steady", args.over_time.steady.is_some()),
+            ("--series", args.over_time.series.is_some()),
         ]),
     }
 }

@@ -261,11 +261,13 @@ pub(crate) fn empty_trace_error(
     let failure = Failure::input(format!("{trace} contains no request to replay"));
     match (others, actions) {
         ([], []) => failure,
-        ([], [.., (last, _)]) => {
+        ([], [first, ..]) => {
+            // Requests arrive when they are queued or issued; D is nearest to the drive.
+            let best = actions.iter().find(|(letter, _)| *letter == 'D').unwrap_or(first).0;
             let met: Vec<String> =
                 actions.iter().map(|(letter, word)| format!("{letter} ({word})")).collect();
             let met = met.join(", ");
-            failure.hint(format!("the trace contains the events {met}; add --action {last}"))
+            failure.hint(format!("the trace contains the events {met}; add --action {best}"))
         }
         (others, _) => {
             failure.hint(format!("the trace contains requests for {}", others.join(", ")))

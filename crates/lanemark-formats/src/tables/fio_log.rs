@@ -2,7 +2,7 @@
 //!
 //! A line contains the time in ms, a value, the direction, the size of the request and its offset. The name of the file
 //! states the meaning of the value: KiB a second in `NAME_bw.1.log`, requests a second in `NAME_iops.1.log`, and ns in
-//! `NAME_lat.1.log`, `NAME_clat.1.log` and `NAME_slat.1.log`. A line of a rate is the mean over the time since the
+//! `NAME_lat.1.log`, `NAME_clat.1.log` and `NAME_slat.1.log` (µs before version 3). A line of a rate is the mean over the time since the
 //! previous line, or one request; a line of a latency is one request. With `log_avg_msec`, latencies are means over an
 //! unknown number of requests and have the size 0; they are refused.
 
@@ -38,6 +38,8 @@ struct LogLine {
     value: u64,
     direction: usize,
     block: u64,
+    /// Whether the line has four fields, as in fio 2, whose latencies are in µs.
+    is_old: bool,
 }
 
 /// The bytes and requests that a line adds to its instant.
@@ -64,7 +66,7 @@ fn is_aside(line: &str) -> bool {
 pub(super) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     let kind = kind(file).ok_or_else(|| {
         FormatError::file(file, "is a log of fio, whose name states neither `bw`, `iops` nor `lat`")
-            .hint("name it as fio does, such as NAME_bw.1.log, or import the JSON of the run")
+            .hint("name it as fio does, such as NAME_bw.1.log, or read the JSON of the run")
     })?;
     let mut lines: Vec<LogLine> = Vec::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !is_aside(line)) {
@@ -79,7 +81,11 @@ pub(super) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     if kind == LogKind::Latency && lines.iter().any(|line| line.block == 0) {
         let error =
             FormatError::file(file, "its latencies are means over intervals (log_avg_msec)");
-        return Err(error.hint("import the JSON of the run, which has the numbers of requests"));
+        return Err(error.hint("read the JSON of the run, which has the numbers of requests"));
+    }
+    if lines.iter().all(|line| line.block == 0) {
+        let error = FormatError::file(file, "it does not state the sizes of the requests");
+        return Err(error.hint("read the JSON of the run, or write the log without log_avg_msec"));
     }
     lines.sort_by_key(|line| line.milliseconds);
     let sample = sample(&lines, kind).map_err(|message| FormatError::file(file, message))?;
@@ -116,13 +122,15 @@ impl LogLine {
         let value = number()?;
         let direction = number()?;
         let block = number()?;
-        // The offset, the priority and the time of issue follow in later versions.
+        // The offset, the priority and the time of issue follow since version 3.
+        let further = fields.count();
         let fits = direction <= 2 && milliseconds <= 17_280_000_000 && block <= 1 << 40;
-        (fits && fields.count() <= 4).then_some(Self {
+        (fits && further <= 4).then_some(Self {
             milliseconds,
             value,
             direction: direction as usize,
             block,
+            is_old: further == 0,
         })
     }
 }
@@ -214,7 +222,8 @@ fn amounts(lines: &[LogLine], kind: LogKind, seconds: f64) -> Vec<Amount> {
     let amount = |(over, line): (f64, LogLine)| {
         let block = line.block as f64;
         let at = line.milliseconds as f64 / 1e3;
-        let latency_ns = (kind == LogKind::Latency).then_some(line.value);
+        let ns = line.value.saturating_mul(if line.is_old { 1000 } else { 1 });
+        let latency_ns = (kind == LogKind::Latency).then_some(ns);
         if each {
             return Amount { seconds: at, bytes: block, requests: 1.0, latency_ns };
         }

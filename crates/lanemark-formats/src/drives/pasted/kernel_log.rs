@@ -3,6 +3,8 @@
 use super::super::described::{DescribedDrive, TEXT_MAX};
 use super::lsusb::BULK_ONLY;
 
+/// Length of the vendor in SCSI's inquiry data.
+const VENDOR: usize = 8;
 /// Maximum number of drives and links that are remembered.
 const LINKS_MAX: usize = 1_000;
 /// Share of a SATA link's rate after 8b/10b coding that frames of 8 KiB leave for data.
@@ -104,7 +106,12 @@ fn note(links: &mut Vec<LoggedLink>, message: &str) {
             }
         }
         [controller] | ["nvme", controller] if controller.starts_with("nvme") => {
-            if (rest.contains("timeout")
+            if let Some(address) = rest.strip_prefix("pci function ") {
+                // Later messages name the controller instead of its address.
+                if let Some(link) = links.iter_mut().find(|link| link.name == address.trim()) {
+                    link.name = controller.chars().take(64).collect();
+                }
+            } else if (rest.contains("timeout")
                 || rest.contains("Device not ready")
                 || rest.contains("controller is down"))
                 && let Some(link) = link(links, controller)
@@ -139,7 +146,13 @@ fn note_usb(links: &mut Vec<LoggedLink>, position: &str, rest: &str) {
         // `scsi 0:0:0:0: Direct-Access     ATA      Samsung SSD 850  2B6Q PQ: 0 ANSI: 5`
         let identity = model.split(" PQ:").next().unwrap_or(model);
         let words: Vec<&str> = identity.split_whitespace().collect();
-        let model = words.split_last().map(|(_, model)| model.join(" ")).unwrap_or_default();
+        let model = words.split_last().map(|(_, model)| model).unwrap_or_default();
+        // SCSI has 8 characters for the vendor, and bridges continue the model in the next field.
+        let is_continued = model.first().is_some_and(|vendor| vendor.len() == VENDOR);
+        let model = match model {
+            [vendor, rest @ ..] if is_continued => vendor.to_string() + &rest.join(" "),
+            words => words.join(" "),
+        };
         if let Some(usb) =
             links.iter_mut().rev().find(|link| link.is_mass_storage && link.drive.model.is_none())
         {
@@ -192,6 +205,11 @@ impl LoggedLink {
         {
             let (first, _) = self.rates.unwrap_or((rate, rate));
             self.rates = Some((first, rate));
+        } else if message.starts_with("NCQ disabled due to excessive errors") {
+            self.notes.push("the kernel disabled queued commands (NCQ) after errors".to_owned());
+        } else if let Some(mode) = message.strip_prefix("limiting speed to ") {
+            let mode: String = mode.chars().take(TEXT_MAX).collect();
+            self.notes.push(format!("the kernel limits the transfers to {mode}: check the cable"));
         } else if message.starts_with("hard resetting link")
             || message.contains("link is slow to respond")
         {
@@ -339,7 +357,7 @@ mod tests {
                 "the path has 7.876 Gb/s of 31.504 Gb/s, limited by 8.0 GT/s PCIe x1 link at 0000:00:1c.0"
             ]
         );
-        assert_eq!(drives[1].model.as_deref(), Some("CT240BX5 00SSD1"));
+        assert_eq!(drives[1].model.as_deref(), Some("CT240BX500SSD1"));
         assert_eq!(drives[1].findings.len(), 1);
         assert!(drives[1].findings[0].contains("one request outstanding"));
     }
