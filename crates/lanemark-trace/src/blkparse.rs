@@ -45,6 +45,9 @@ impl Default for BlkparseAction {
 }
 
 impl BlkparseAction {
+    /// The end of a request.
+    pub const COMPLETE: Self = Self(b'C');
+
     /// Returns the letter of the event.
     pub(crate) fn letter(self) -> u8 {
         self.0

@@ -10,7 +10,7 @@ use lanemark_sim::Progress as SoFar;
 use lanemark_sim::replay::{ReplayError, ReplayRun, ReplaySettings, RequestRefusal, replay};
 use lanemark_sim::{MEMORY, SimError};
 use lanemark_study::{Library, Location, System, workload};
-use lanemark_trace::{Format, Options, Reader, TraceError, TraceNotes};
+use lanemark_trace::{BlkparseAction, Format, Options, Reader, TraceError, TraceNotes};
 
 use crate::args::{SimArgs, refuse_with_trace};
 use crate::model::request_rows::RequestRows;
@@ -20,7 +20,7 @@ use crate::output::delivery::{ExtraFiles, ResultDelivery};
 use crate::output::failure::{CommandOutcome, Failure};
 use crate::output::formats::RequestedSections;
 use crate::output::progress::Progress;
-use crate::output::{formats, other_text, provenance, stop};
+use crate::output::{formats, messages, other_text, provenance, stop};
 
 /// Replays the trace in `path` on a system.
 pub(crate) fn run(
@@ -82,6 +82,7 @@ pub(crate) fn run(
     if replayed == 0 && run.sample.complete {
         return Err(empty_trace_error(&name, &reader.other_devices(), &reader.other_actions()));
     }
+    note_events(args.trace.action, reader.format(), &reader.other_actions());
     if left > 0 && run.sample.complete {
         provenance.inputs.insert(name, read_bytes.hash());
     }
@@ -93,6 +94,19 @@ pub(crate) fn run(
     delivery.deliver(&mut result)?;
     written?;
     Ok(if result.complete { CommandOutcome::Done } else { CommandOutcome::Interrupted })
+}
+
+/// States which events of a trace were replayed, if that is not obvious. `others` are the events that were not.
+fn note_events(action: Option<BlkparseAction>, format: Format, others: &[(char, &str)]) {
+    if action == Some(BlkparseAction::COMPLETE) {
+        let note = "note: the times of completions are replayed as the times of requests";
+        messages::write(format_args!("{note}"));
+    } else if let (None, Format::Ftrace, [(letter, word), ..]) = (action, format, others) {
+        messages::write(format_args!(
+            "note: only events of the kind of the first event are replayed; the trace also contains {letter} ({word}), \
+             which --action {letter} replays"
+        ));
+    }
 }
 
 /// Rejects options of a workload, whose values a trace states.
