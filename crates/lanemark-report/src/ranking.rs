@@ -122,10 +122,9 @@ fn target_sentence(rows: &[RankedRow]) -> String {
             format!(" The cheapest that meets the target is {}.", price(met))
         }
         [Some(met), ..] => format!(" The first that meets the target is {}.", price(met)),
-        [None, Some(unsure), _] => format!(
-            " No system surely meets the target; its interval contains the target for {}.",
-            price(unsure)
-        ),
+        [None, Some(unsure), _] => {
+            format!(" No system surely meets the target; one that may is {}.", price(unsure))
+        }
         [None, None, Some(_)] => " No system meets the target.".to_owned(),
     }
 }
@@ -234,7 +233,7 @@ mod tests {
         rows[0].target = Some(TargetVerdict::Missed);
         let answer = ranking_answer(&rows);
         assert!(
-            answer.ends_with("No system surely meets the target; its interval contains the target for c, for 1.00."),
+            answer.ends_with("No system surely meets the target; one that may is c, for 1.00."),
             "{answer}"
         );
         rows.iter_mut().for_each(|row| row.target = Some(TargetVerdict::Missed));
