@@ -100,7 +100,7 @@ pub fn decay(ratio: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::StreamKey;
+    use crate::rng::{Rng, StreamKey};
     use proptest::prelude::*;
 
     proptest! {
