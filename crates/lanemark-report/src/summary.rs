@@ -36,7 +36,7 @@ fn comparison_summary(runs: &[(&str, &RunResult)]) -> Option<String> {
         runs.iter().enumerate().map(|(at, (label, _))| (*label, wins(at))).collect();
     let tests = names.len();
     let common = match tests {
-        0 => return Some(format!("{} runs that share no test.", runs.len())),
+        0 => return Some(format!("No test is in all {} runs.", runs.len())),
         1 => format!("the one test that all {} runs contain", runs.len()),
         _ => format!("the {tests} tests that all {} runs contain", runs.len()),
     };

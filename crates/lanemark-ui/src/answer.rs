@@ -16,7 +16,7 @@ use crate::figures::{HopFigures, PagePrediction, TestFigures};
 /// Utilisation from which a hop is a limit.
 const BUSY: f64 = 0.9;
 /// The text of a ratio whose interval includes 1.
-const NO_DIFFERENCE: &str = "no difference";
+const NO_DIFFERENCE: &str = "no difference shown";
 /// Maximum length of a name.
 const NAME_MAX: usize = 200;
 
@@ -66,11 +66,19 @@ pub fn answer(request: &AnswerRequest) -> Option<Answer> {
         .collect();
     systems.sort_by(|named, other| rate(other.1).total_cmp(&rate(named.1)));
     let sentence = match systems.as_slice() {
-        [] => return None,
-        [(name, figures)] => single_system_sentence(name, figures),
+        [] if request.systems.is_empty() => return None,
+        [] => String::new(),
+        any if any.iter().any(|(_, figures)| !figures.faults.is_empty()) => faults_sentence(any),
+        [(name, figures)] => upper(&single_system_sentence(name, figures)),
         [first, others @ ..] => comparison_sentence(first, others),
     };
-    let sentence = wrongs(&systems).into_iter().chain([sentence]).collect::<Vec<_>>().join(" ");
+    let idle = request.systems.iter().filter(|named| named.figures.iops <= 0.0).map(|named| {
+        let name: String = named.name.chars().take(NAME_MAX).collect();
+        upper(&format!("{name} completes no request."))
+    });
+    let wrongs = wrongs(&systems).into_iter();
+    let sentences: Vec<String> = wrongs.chain(idle).chain([sentence]).collect();
+    let sentence = sentences.join(" ").trim_end().to_owned();
     Some(Answer { sentence, caution: caution(&systems), ratios: ratios(request) })
 }
 
@@ -85,7 +93,11 @@ fn wrongs(systems: &[(String, &TestFigures)]) -> Vec<String> {
 fn ratios(request: &AnswerRequest) -> Vec<Option<RatioText>> {
     let first = request.systems.first().map(|named| &named.figures);
     let ratio = |(place, named): (usize, &NamedSystem)| {
+        let has_faults = |figures: &TestFigures| !figures.faults.is_empty();
         let first = first.filter(|first| place > 0 && rate(first) > 0.0)?;
+        if has_faults(first) || has_faults(&named.figures) || rate(&named.figures) <= 0.0 {
+            return None;
+        }
         let estimate = estimate(&named.figures, first);
         let is_shown = !is_level(estimate);
         let text = if is_shown { times(estimate.ratio()) } else { NO_DIFFERENCE.to_owned() };
@@ -143,6 +155,16 @@ fn drive_rate(figures: &TestFigures) -> Option<(String, f64)> {
     let carried = carried.fold(f64::INFINITY, f64::min);
     (carried.is_finite() && carried > 0.0)
         .then(|| (rate_text(carried * 1e6), figures.megabytes_per_second / carried))
+}
+
+/// Returns the rates of systems with faults. They have no intervals, so no difference is claimed, and the time without
+/// service belongs to no hop.
+fn faults_sentence(systems: &[(String, &TestFigures)]) -> String {
+    let rates: Vec<String> = systems
+        .iter()
+        .map(|(name, figures)| format!("{name} delivers {}", throughput_text(figures)))
+        .collect();
+    upper(&format!("{}. Rates with faults have no interval.", joined_texts(&rates)))
 }
 
 fn comparison_sentence(

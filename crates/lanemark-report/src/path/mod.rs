@@ -23,6 +23,9 @@ use crate::number::{
 use crate::table::{Cell, CellEmphasis, Column, Table, point};
 use crate::terminal::{TerminalText, without_styles, wrap};
 
+/// Share of a ceiling above which the rate is not an error of rounding.
+const ABOVE_CEILING: f64 = 1.02;
+
 pub(crate) use diagram::TreeDrawing;
 pub use diagram::path_svg;
 
@@ -165,7 +168,13 @@ pub(crate) fn sentence(view: &TestedPath) -> String {
         .as_ref()
         .map_or(String::new(), |limit| format!(" It is {limit}; {}.", limit.advice()));
     let share = ceiling.filter(|ceiling| ceiling.0 > 0).map_or(String::new(), |ceiling| {
-        format!(" ({} of it)", percent_whole(simulated.as_megabytes() / ceiling.as_megabytes()))
+        match simulated.as_megabytes() / ceiling.as_megabytes() {
+            share if share > ABOVE_CEILING => {
+                ", more than this limit, which applies to the whole test once no cache helps"
+                    .to_owned()
+            }
+            share => format!(" ({} of it)", percent_whole(share)),
+        }
     });
     let interval = view.interval.as_ref().map_or(String::new(), |interval| {
         let rate_at = |ratio: f64| significant(simulated.as_megabytes() * ratio);

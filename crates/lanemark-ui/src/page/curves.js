@@ -20,6 +20,7 @@ function linear(most, count) {
 
 function logarithmic(values, word, factors) {
   const known = values.filter((value) => value > 0);
+  if (!known.length) return { share: () => 0, ticks: [] };
   const low = Math.min(...known), high = Math.max(...known);
   const steps = [];
   for (let power = Math.floor(Math.log10(low)) - 1; power <= Math.ceil(Math.log10(high)); power++) for (const factor of factors) steps.push(factor * 10 ** power);

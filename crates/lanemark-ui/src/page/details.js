@@ -37,6 +37,7 @@ export function details({ system, question, changed, fail }) {
   }
 
   function change() {
+    command.hidden = true;
     changed();
     if (open || drawn) read();
   }

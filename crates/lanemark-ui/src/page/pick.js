@@ -106,7 +106,7 @@ export function picker({ label, name, present, choose, said }) {
   input.addEventListener("focus", () => input.select());
   input.addEventListener("click", () => { if (list.hidden) later(); });
   input.addEventListener("input", later);
-  input.addEventListener("blur", () => { close(); input.value = shown; });
+  input.addEventListener("blur", () => { close(); input.value = shown; said(""); });
   input.addEventListener("keydown", async (event) => {
     const moves = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (moves) {

@@ -220,7 +220,7 @@ function below(view, figures, slowest) {
   return [
     ...figures.faults.map((fault) => make("div", { class: fault.is_severe ? "fault severe" : "fault" }, make("b", {}, fault.title), make("ul", {}, ...fault.sentences.map((text) => make("li", {}, text))))),
     hops(figures, slowest),
-    make("p", { class: "total" }, make("span", {}, `A request takes ${latency(figures.latency_mean_us)}`), make("span", { class: "soft" }, busiest(figures))),
+    make("p", { class: "total" }, make("span", {}, `A request takes ${latency(figures.latency_mean_us)}${figures.flush_mean_us ? `, and a flush ${latency(figures.flush_mean_us)}` : ""}`), make("span", { class: "soft" }, busiest(figures))),
     ...figures.warnings.slice(assumed).map((text) => make("p", { class: "error" }, text)),
     make("details", {}, make("summary", {}, "How this was computed"),
       ...figures.warnings.slice(0, assumed).map((text) => make("p", { class: "error" }, text)),
@@ -256,6 +256,8 @@ async function sentence() {
     of("caution").textContent = reply?.caution ?? "";
     const stale = slots.some((one) => one.stale);
     ["answer", "caution"].forEach((id) => of(id).classList.toggle("stale", stale));
+    // The first stage is a few requests long.
+    of("answer").classList.toggle("provisional", stage < 1);
   } catch (error) { if (sentence_number === answers && words(error)) of("answer").textContent = words(error); }
 }
 
@@ -290,6 +292,7 @@ function system(view, slot) {
     slots.splice(slots.indexOf(view), 1);
     forget();
     all(true);
+    of("add").focus();
   } }, "×");
   view.result = make("div", { class: "result" });
   view.error = make("p", { class: "error", role: "alert" });
