@@ -170,8 +170,7 @@ pub(crate) fn sentence(view: &TestedPath) -> String {
     let share = ceiling.filter(|ceiling| ceiling.0 > 0).map_or(String::new(), |ceiling| {
         match simulated.as_megabytes() / ceiling.as_megabytes() {
             share if share > ABOVE_CEILING => {
-                ", more than this limit, which applies to the whole test once no cache helps"
-                    .to_owned()
+                ", more than its bottleneck carries in the long run".to_owned()
             }
             share => format!(" ({} of it)", percent_whole(share)),
         }
