@@ -66,22 +66,8 @@ fn a_program_that_flushes_is_faster_on_the_faster_drive() {
     }
     let folder = MountFolder::new();
     let script = commits(15);
-    let words = [
-        DISK,
-        NVME,
-        "--turns",
-        "3",
-        "--size",
-        "256MiB",
-        "--time-scale",
-        "4",
-        "--html",
-        "page.html",
-        "--",
-        "python3",
-        "-c",
-        &script,
-    ];
+    let options = ["--turns", "3", "--size", "256MiB", "--time-scale", "4", "--html", "page.html"];
+    let words = [&[DISK, NVME], &options[..], &["--", "python3", "-c", &script]].concat();
     let output = run(&folder, &words);
     let printed = text(&output.stdout);
     let errors = text(&output.stderr);
@@ -331,22 +317,8 @@ fn folders_and_images_are_the_contents_of_every_turn() {
     fs::write(contents.join("file"), "as it was").unwrap();
     // Each turn finds the file in its original state, and changes it.
     let script = "test \"$(cat file)\" = 'as it was' && echo changed >file && sync";
-    let words = [
-        SATA,
-        "--from",
-        "contents",
-        "--turns",
-        "2",
-        "--size",
-        "64MiB",
-        "--time-scale",
-        "1",
-        "--json",
-        "--",
-        "sh",
-        "-c",
-        script,
-    ];
+    let options = ["--turns", "2", "--size", "64MiB", "--time-scale", "1", "--json"];
+    let words = [&[SATA, "--from", "contents"], &options[..], &["--", "sh", "-c", script]].concat();
     let output = run(&folder, &words);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -356,32 +328,23 @@ fn folders_and_images_are_the_contents_of_every_turn() {
     assert_eq!(fs::read_to_string(contents.join("file")).unwrap(), "as it was");
 }
 
+/// A command that a signal ends is a failed command, too.
 #[test]
 fn a_failing_command_ends_the_trial_with_its_output() {
     if !is_root() {
         return skipped("a disk, which only root can have");
     }
     let folder = MountFolder::new();
-    let words = [SATA, "--size", "64MiB", "--", "sh", "-c", "echo this went wrong; exit 3"];
-    let output = run(&folder, &words);
-    let errors = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{errors}");
-    assert!(errors.contains("exit code 3") && errors.contains("this went wrong"), "{errors}");
-    assert!(left(&folder).is_empty());
-}
-
-#[test]
-fn a_command_that_a_signal_ends_is_a_failed_command() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
+    for (script, code, printed) in [
+        ("echo this went wrong; exit 3", "exit code 3", "this went wrong"),
+        ("echo before; kill -SEGV $$", "exit code 139", "before"),
+    ] {
+        let output = run(&folder, &[SATA, "--size", "64MiB", "--", "sh", "-c", script]);
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.contains(code) && errors.contains(printed), "{errors}");
+        assert!(left(&folder).is_empty());
     }
-    let folder = MountFolder::new();
-    let words = [SATA, "--size", "64MiB", "--", "sh", "-c", "echo before; kill -SEGV $$"];
-    let output = run(&folder, &words);
-    let errors = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{errors}");
-    assert!(errors.contains("exit code 139") && errors.contains("before"), "{errors}");
-    assert!(left(&folder).is_empty());
 }
 
 #[test]
