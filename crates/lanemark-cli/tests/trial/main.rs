@@ -23,6 +23,15 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root() && Path::new("/dev/loop-control").exists()
 }
 
+/// Returns a folder for a trial with disks, which only root can have.
+fn root_folder() -> Option<MountFolder> {
+    if is_root() {
+        return Some(MountFolder::new());
+    }
+    skipped("a disk, which only root can have");
+    None
+}
+
 fn program(folder: &Path, words: &[&str]) -> Command {
     let run = lanemark!(folder, &[&["trial"], words].concat());
     let run = run.env("LANEMARK_RESULTS", folder.join("results")).env("TMPDIR", folder);
@@ -61,10 +70,7 @@ fn commits(count: u32) -> String {
 
 #[test]
 fn a_program_that_flushes_is_faster_on_the_faster_drive() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     let script = commits(15);
     let options = ["--turns", "3", "--size", "256MiB", "--time-scale", "4", "--html", "page.html"];
     let words = [&[DISK, NVME], &options[..], &["--", "python3", "-c", &script]].concat();
@@ -308,10 +314,7 @@ fn a_trial_needs_no_privileges() {
 
 #[test]
 fn folders_and_images_are_the_contents_of_every_turn() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     let contents = folder.path().join("contents");
     fs::create_dir(&contents).unwrap();
     fs::write(contents.join("file"), "as it was").unwrap();
@@ -331,10 +334,7 @@ fn folders_and_images_are_the_contents_of_every_turn() {
 /// A command that a signal ends is a failed command, too.
 #[test]
 fn a_failing_command_ends_the_trial_with_its_output() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     for (script, code, printed) in [
         ("echo this went wrong; exit 3", "exit code 3", "this went wrong"),
         ("echo before; kill -SEGV $$", "exit code 139", "before"),
@@ -349,10 +349,7 @@ fn a_failing_command_ends_the_trial_with_its_output() {
 
 #[test]
 fn daemons_end_with_the_turn_that_started_them() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     // No turn finds a daemon of an earlier turn, whose file would contain its number.
     let pids = folder.path().join("daemons");
     let daemon = format!("setsid sh -c 'echo $$ >>{}; sleep 1000; true'", pids.display());
