@@ -35,81 +35,71 @@ fn folder() -> TempDir {
 
 fn tasks() -> Vec<Task> {
     let words = |line: &'static str| line.split(' ').collect::<Vec<_>>();
-    let task = |question, lines: &[&'static str], parties, figure| Task {
+    let task = |question, line: &'static str, parties, figure| Task {
         question,
-        commands: lines.iter().map(|line| words(line)).collect(),
+        commands: vec![words(line)],
         parties,
         figure,
     };
     let mut all = vec![
         task(
             "the same drive in another slot",
-            &[
-                "compare samsung-950-pro-512gb@workstation-z170:m2 :pcie-slot --workload quick --duration 20ms",
-            ],
+            "compare samsung-950-pro-512gb@workstation-z170:m2 :pcie-slot --workload quick --duration 20ms",
             &["samsung-950-pro-512gb", "pcie-slot", "m2"],
             "%",
         ),
         task(
             "a 3 Gb/s port",
-            &[
-                "compare samsung-850-pro-1tb@intel-p67:sata-6g :sata-3g --workload quick --duration 20ms",
-            ],
+            "compare samsung-850-pro-1tb@intel-p67:sata-6g :sata-3g --workload quick --duration 20ms",
             &["samsung-850-pro-1tb", "sata-3g", "sata-6g"],
             "%",
         ),
         task(
             "the queue depth for 90%",
-            &[
-                "sweep samsung-950-pro-512gb@workstation-z170:m2 --workload quick:rnd4k-q32t1-read --duration 10ms --target 90%",
-            ],
+            "sweep samsung-950-pro-512gb@workstation-z170:m2 --workload quick:rnd4k-q32t1-read --duration 10ms --target 90%",
             &["samsung-950-pro-512gb", "RND4K Q32T1 read"],
             "queue_depth ",
         ),
         task(
             "fio's JSON that contradicts the model",
-            &[
-                "compare fio-3.33-plus.json --model samsung-950-pro-512gb@workstation-z170:m2 :pcie-slot",
-            ],
+            "compare fio-3.33-plus.json --model samsung-950-pro-512gb@workstation-z170:m2 :pcie-slot",
             // The sample is from a virtual disk.
             &["read is not predicted"],
             " IOPS",
         ),
         task(
             "four drives behind an uplink",
-            &["inspect samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4"],
+            "inspect samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4",
             &["samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4"],
             " MB/s",
         ),
         task(
             "is it faster",
-            &["compare one.json other.json"],
+            "compare one.json other.json",
             &["Samsung SSD 950 PRO 512GB", "Samsung SSD 850 PRO 1TB"],
             "x (",
         ),
         task(
             "a picture for others",
-            &["report one.json --out page.html"],
+            "report one.json --out page.html",
             &["Samsung SSD 850 PRO 1TB"],
             " MB/s",
         ),
         task(
             "database servers",
-            &["plan fleet --present SATA=1.37e6 --other SAS=1.71e6 --nodes 100"],
+            "plan fleet --present SATA=1.37e6 --other SAS=1.71e6 --nodes 100",
             &["SATA", "SAS"],
             " servers",
         ),
         task(
             "a recorded trace",
-            &["sim samsung-950-pro-512gb@workstation-z170:m2 msr.csv --device usr,0"],
+            "sim samsung-950-pro-512gb@workstation-z170:m2 msr.csv --device usr,0",
             &["Samsung SSD 950 PRO 512GB", "msr.csv"],
             " µs",
         ),
         task(
             "latency over load",
-            &[
-                "sweep samsung-850-pro-1tb@workstation-z170:sata --workload quick:rnd4k-q32t1-read --duration 10ms --axis queue_depth=1..32*2",
-            ],
+            "sweep samsung-850-pro-1tb@workstation-z170:sata --workload quick:rnd4k-q32t1-read --duration 10ms --axis queue_depth=1..32*2",
             &["samsung-850-pro-1tb", "RND4K Q32T1 read"],
             "queue_depth ",
         ),
@@ -245,8 +235,7 @@ fn columns_that_say_nothing_are_not_printed() {
 fn figures_are_printed_as_json_and_read_back() {
     let folder = folder();
     let json = |arguments: &[&str]| -> Value {
-        serde_json::from_str(&lanemark!(folder.path(), &[arguments, &["--json"]].concat()).stdout())
-            .unwrap()
+        lanemark!(folder.path(), &[arguments, &["--json"]].concat()).json()
     };
     let compared = json(&["compare", "one.json", "other.json"]);
     let runs: ComparedRuns = serde_json::from_value(compared).unwrap();
@@ -273,20 +262,8 @@ fn figures_are_printed_as_json_and_read_back() {
             .iter()
             .any(|value| value["parameter"] == "drive.capacity" && value["origin"] == "sourced")
     );
-    let new = [
-        "drive",
-        "X",
-        "--protocol",
-        "sata",
-        "--rate",
-        "6 Gb/s",
-        "--capacity",
-        "500 GB",
-        "--read",
-        "500 MB/s",
-        "--write",
-        "400 MB/s",
-    ];
+    let rated = ["--capacity", "500 GB", "--read", "500 MB/s", "--write", "400 MB/s"];
+    let new = [&["drive", "X", "--protocol", "sata", "--rate", "6 Gb/s"][..], &rated].concat();
     let made = json(&new);
     assert_eq!(made["ratings"][0]["rated"], 500.0, "{made}");
     assert!(fs::read_to_string(folder.path().join("x.toml")).unwrap().contains("# drive.flash."));
@@ -337,9 +314,6 @@ fn a_study_whose_claims_fail_withholds_its_written_answer() {
     ] {
         assert!(text.contains(right), "{right}");
         fs::write(&path, text.replacen(right, wrong, 1)).unwrap();
-        let output = lanemark!(folder.path(), &study).output();
-        let messages = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{wrong}: {messages}");
-        assert!(messages.contains(says), "{wrong}: {messages}");
+        lanemark!(folder.path(), &study).fails_saying(2, says);
     }
 }

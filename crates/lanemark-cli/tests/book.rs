@@ -6,11 +6,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lanemark_testbed::documents::{self, EmptyFolder, QuotedCommand, commands};
-use lanemark_testbed::project;
+use lanemark_testbed::{lanemark, project};
 
 /// Pages with commands for a cluster, and a page with a table of commands without arguments.
 const RUN_ELSEWHERE: [&str; 2] = ["python.md", "sweeps.md"];
@@ -195,14 +194,8 @@ fn every_field_of_a_saved_run_is_in_the_schema() {
         ("samsung-850-pro-1tb@workstation-z170:sata", "20ms", "one.json"),
         ("aws-gp2-100gib@aws-m5-4xlarge:volume", "2s", "two.json"),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-            .args(["sim", system, "quick", "--duration", duration, "--json", "--out", name])
-            .current_dir(folder.path())
-            .env_remove("LANEMARK_LIBRARY")
-            .output()
-            .unwrap();
-        assert!(output.status.success());
-        paths(&serde_json::from_slice(&output.stdout).unwrap(), "", &mut found);
+        let sim = lanemark!(folder.path(), &["sim", system, "quick", "--json", "--out", name]);
+        paths(&sim.with("--duration").with(duration).json(), "", &mut found);
     }
     let credits = "tests[].samples[].credits[].end_ns";
     assert!(found.contains(credits), "{found:?}");

@@ -15,13 +15,8 @@ fn long_reads_over_sata_are_reported_as_bound_by_the_link() {
     let page = folder.path().join("page.html");
     let out = out.to_str().unwrap();
     let page = page.to_str().unwrap();
-    let run = [
-        "sim",
-        "samsung-850-pro-1tb@workstation-z170:sata",
-        "iometer-128k-qd32:128kb-sequential-read",
-        "--out",
-        out,
-    ];
+    let sata = "samsung-850-pro-1tb@workstation-z170:sata";
+    let run = ["sim", sata, "iometer-128k-qd32:128kb-sequential-read", "--out", out];
     let plain = lanemark!(&run).stdout();
     assert!(
         !plain.contains("twice as fast") && plain.contains("SATA 6 Gb/s: 100% busy"),

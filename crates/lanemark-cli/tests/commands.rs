@@ -1,7 +1,7 @@
 //! The commands as a user sees them: exit codes, output on stdout and stderr, and the files that they create.
 
 use std::fs;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use lanemark_testbed::{lanemark, project, stderr};
@@ -103,20 +103,8 @@ fn the_studies_of_paths_have_their_stated_results() {
 fn one_seed_gives_one_result_and_another_differs_within_the_spread() {
     let folder = folder();
     let run = |seed: &str| {
-        let out = folder.path().join("sim.json");
-        let arguments = [
-            "sim",
-            NVME,
-            "crystaldiskmark-8",
-            "--duration",
-            "100ms",
-            "--json",
-            "--seed",
-            seed,
-            "--out",
-            out.to_str().unwrap(),
-        ];
-        lanemark!(&arguments).stdout()
+        let run = lanemark!(folder.path(), &["sim", NVME, "crystaldiskmark-8"]);
+        run.with("--duration 100ms --json --out sim.json --seed").with(seed).stdout()
     };
     let first = run("1");
     let again = run("1");
@@ -154,27 +142,18 @@ fn a_simulated_test_reports_its_time_budget() {
 #[test]
 fn a_path_is_shown_with_its_ceilings_and_drawn() {
     let folder = folder();
-    let svg = folder.path().join("path.svg");
-    let drawing = svg.to_str().unwrap();
     let system = "crucial-c300-256gb@intel-x58:card-in-ich-x1";
-    let text = lanemark!(&[
-        "inspect",
-        system,
-        "--workload",
-        "iometer-2mb-4k-qd3:2mb-sequential-read",
-        "--svg",
-        drawing
-    ])
-    .stdout();
+    let inspect = || lanemark!(folder.path(), &["inspect", system]);
+    let test = "iometer-2mb-4k-qd3:2mb-sequential-read";
+    let text = inspect().with("--svg path.svg --workload").with(test).stdout();
     assert!(text.contains("The bottleneck is Marvell, PCIe 1.0 x1"), "{text}");
     assert!(text.contains("ICH10") && text.contains("port card-in-x16"), "{text}");
-    assert!(fs::read_to_string(&svg).unwrap().starts_with("<svg"));
-    lanemark!(&["inspect", system, "--svg", drawing]).stdout();
-    let message = lanemark!(&["inspect", system, "--workload", "crystaldiskmark-5"]).fails_with(2);
+    assert!(fs::read_to_string(folder.path().join("path.svg")).unwrap().starts_with("<svg"));
+    inspect().with("--svg path.svg").stdout();
+    let message = inspect().with("--workload crystaldiskmark-5").fails_with(2);
     assert!(message.contains("has several tests") && message.contains("seq-read"), "{message}");
-    let notes = folder.path().join("notes.svg");
-    fs::write(&notes, "<svg>mine</svg>").unwrap();
-    lanemark!(&["inspect", system, "--svg", notes.to_str().unwrap()]).fails_with(3);
+    fs::write(folder.path().join("notes.svg"), "<svg>mine</svg>").unwrap();
+    inspect().with("--svg notes.svg").fails_with(3);
 }
 
 #[test]
@@ -185,7 +164,7 @@ fn a_narrow_or_mistrained_link_is_the_bottleneck_by_name() {
         let mut arguments = vec!["sim", system, "iometer-128k-qd32:128kb-sequential-read"];
         arguments.extend(["--json", "--out", out]);
         arguments.extend(set);
-        let result: Value = serde_json::from_str(&lanemark!(&arguments).stdout()).unwrap();
+        let result = lanemark!(&arguments).json();
         result["tests"][0]["samples"][0]["path"]["busiest"].as_str().unwrap().to_owned()
     };
     let x1 = "crucial-c300-256gb@intel-x58:card-in-ich-x1";
@@ -200,19 +179,6 @@ fn a_narrow_or_mistrained_link_is_the_bottleneck_by_name() {
     let narrow =
         ["--set=platform.link.dmi.pcie.generation=2", "--set=platform.link.dmi.pcie.lanes=2"];
     assert_eq!(busiest(four, &narrow), "DMI 3.0");
-}
-
-#[test]
-fn a_setting_on_the_command_line_moves_the_model() {
-    let folder = folder();
-    let out = folder.path().to_str().unwrap();
-    let rate = |set: &[&str]| {
-        let mut arguments = vec!["sim", NVME, "crystaldiskmark-5:4k-read", "--json", "--out", out];
-        arguments.extend(set);
-        let result: Value = serde_json::from_str(&lanemark!(&arguments).stdout()).unwrap();
-        result["tests"][0]["throughput_bytes_per_second"]["value"].as_f64().unwrap()
-    };
-    assert!(rate(&["--set", "drive.flash.read=100 us"]) < 0.8 * rate(&[]));
 }
 
 #[test]
@@ -238,43 +204,28 @@ fn wrong_input_is_reported_and_exits_with_2() {
         if arguments[0] != "compare" {
             arguments.extend(["--out", out]);
         }
-        let message = lanemark!(&arguments).fails_with(2);
-        assert!(message.contains(expected), "{arguments:?} said: {message}");
+        lanemark!(&arguments).fails_saying(2, expected);
     }
 }
 
 #[test]
 fn measuring_makes_a_file_and_removes_it_and_keeps_the_result() {
     let folder = folder();
-    let target = folder.path().join("bench.dat");
-    let out = folder.path().join("bench.json");
-    let text = lanemark!(&[
-        "bench",
-        target.to_str().unwrap(),
-        "--size",
-        "16MiB",
-        "--duration",
-        "100ms",
-        "--repeats",
-        "3",
-        "--json",
-        "--out",
-        out.to_str().unwrap(),
-    ])
-    .stdout();
-    assert!(!target.exists(), "the target must be gone");
+    let path = |name: &str| folder.path().join(name);
+    let run = |line: &str| lanemark!(folder.path(), &[]).with(line).stdout();
+    let short = "--size 16MiB --duration 100ms --repeats 3";
+    let text = run(&format!("bench bench.dat {short} --json --out bench.json"));
+    assert!(!path("bench.dat").exists(), "the target must be gone");
     let result: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(result["tests"].as_array().unwrap().len(), 8);
     assert_eq!(result["complete"], true);
-    let saved = fs::read_to_string(&out).unwrap();
+    let saved = fs::read_to_string(path("bench.json")).unwrap();
     assert_eq!(without_times(&saved), without_times(&text));
-    let name = out.to_str().unwrap();
-    let table = lanemark!(&["compare", name, name]).stdout();
+    let table = run("compare bench.json bench.json");
     assert!(table.contains("SEQ1M Q8T1 read") && table.contains("1.00"), "{table}");
-    let page = folder.path().join("page.html");
-    lanemark!(&["report", name, "--out", page.to_str().unwrap()]).stdout();
-    assert!(fs::read_to_string(&page).unwrap().contains("SEQ1M Q8T1 read"));
-    lanemark!(&["report", name, "--out", page.to_str().unwrap()]).stdout();
+    run("report bench.json --out page.html");
+    assert!(fs::read_to_string(path("page.html")).unwrap().contains("SEQ1M Q8T1 read"));
+    run("report bench.json --out page.html");
 }
 
 #[test]
@@ -284,8 +235,7 @@ fn a_file_of_the_users_is_refused_and_stays_unchanged() {
     fs::write(&file, "three years of work").unwrap();
     let path = file.to_str().unwrap();
     let out = folder.path().to_str().unwrap();
-    let message = lanemark!(&["bench", path, "--size", "1MiB", "--out", out]).fails_with(3);
-    assert!(message.contains("--overwrite"), "{message}");
+    lanemark!(&["bench", path, "--size", "1MiB", "--out", out]).fails_saying(3, "--overwrite");
     lanemark!(&["bench", path, "--size", "1MiB", "--overwrite", "README.md", "--out", out])
         .fails_with(3);
     // Neither a result nor a page overwrites this file.
@@ -307,15 +257,12 @@ fn a_file_of_the_users_is_refused_and_stays_unchanged() {
 
 #[test]
 fn an_unwritable_or_missing_folder_is_reported() {
-    let message =
-        lanemark!(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", "/proc/results"])
-            .fails_with(1);
-    assert!(message.contains("/proc/results"), "{message}");
+    lanemark!(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", "/proc/results"])
+        .fails_saying(1, "/proc/results");
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    let message = lanemark!(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", out])
-        .fails_with(2);
-    assert!(message.contains("/nonexistent"), "{message}");
+    lanemark!(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", out])
+        .fails_saying(2, "/nonexistent");
 }
 
 #[test]
@@ -324,8 +271,7 @@ fn a_size_above_the_free_space_is_refused_before_anything_is_written() {
     let target = folder.path().join("bench.dat");
     let path = target.to_str().unwrap();
     let out = folder.path().to_str().unwrap();
-    let message = lanemark!(&["bench", path, "--size", "900TiB", "--out", out]).fails_with(2);
-    assert!(message.contains("free"), "{message}");
+    lanemark!(&["bench", path, "--size", "900TiB", "--out", out]).fails_saying(2, "free");
     assert!(!target.exists());
 }
 
@@ -334,24 +280,9 @@ fn ctrl_c_ends_a_measurement_with_its_results_so_far() {
     let folder = folder();
     let target = folder.path().join("bench.dat");
     let out = folder.path().join("bench.json");
-    let arguments = [
-        "bench",
-        target.to_str().unwrap(),
-        "--size",
-        "16MiB",
-        "--duration",
-        "1s",
-        "--repeats",
-        "3",
-        "--out",
-        out.to_str().unwrap(),
-    ];
-    let child = lanemark!(&arguments)
-        .command()
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = lanemark!(folder.path(), &["bench", "bench.dat"])
+        .with("--size 16MiB --duration 1s --repeats 3 --out bench.json")
+        .start();
     // The first test takes three seconds; its result is on disk as soon as it ends.
     let deadline = Instant::now() + Duration::from_secs(60);
     while !out.exists() {
@@ -376,28 +307,9 @@ fn the_library_lists_every_name() {
     }
 }
 
-#[test]
-fn the_built_in_library_needs_no_files() {
-    let folder = folder();
-    let mut command = lanemark!(&["sim", NVME, "crystaldiskmark-5:seq-read"]).command();
-    let output = command.current_dir(folder.path()).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(folder.path().join("results").is_dir());
-}
-
 /// Arguments for a drive like the 1 TB drive at a thousandth of its size, with more spare flash and without TurboWrite.
-const SMALL: [&str; 10] = [
-    "--set",
-    "drive.pseudo_slc.capacity=0B",
-    "--set",
-    "drive.pseudo_slc.growth=0B",
-    "--set",
-    "drive.capacity=1GB",
-    "--set",
-    "drive.flash.blocks_per_plane=76",
-    "--set",
-    "drive.flash.pages_per_block=64",
-];
+const SMALL: &str = "--set drive.pseudo_slc.capacity=0B --set drive.pseudo_slc.growth=0B --set drive.capacity=1GB \
+    --set drive.flash.blocks_per_plane=76 --set drive.flash.pages_per_block=64";
 /// The system that `SMALL` changes.
 const QVO: &str = "samsung-860-qvo-1tb@workstation-z170:sata";
 
@@ -405,18 +317,15 @@ const QVO: &str = "samsung-860-qvo-1tb@workstation-z170:sata";
 #[test]
 fn a_day_of_random_writes_approaches_the_steady_state() {
     let folder = folder();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let out = path("day.json");
-    let csv = path("day.csv");
-    let page = path("day.html");
-    let mut args = vec!["sim", QVO, "random-write-24h", "--size", "860MB", "--duration", "86s"];
-    args.extend(["--interval", "1s", "--set", "drive.state.condition=purged"]);
-    args.extend(["--series", &csv, "--html", &page, "--out", &out]);
-    args.extend(SMALL);
-    let text = lanemark!(&args).stdout().split_whitespace().collect::<Vec<_>>().join(" ");
+    let run = |line: &str| lanemark!(folder.path(), &[]).with(line).with(SMALL);
+    let file = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let day = "random-write-24h --size 860MB --duration 86s --interval 1s";
+    let files = "--series day.csv --html day.html --out day.json";
+    let text = run(&format!("sim {QVO} {day} --set drive.state.condition=purged {files}")).stdout();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("Garbage collection moved nothing in the first"), "{text}");
     assert!(text.contains("requests a second are steady from"), "{text}");
-    let rows = fs::read_to_string(&csv).unwrap();
+    let rows = file("day.csv");
     let column = |name: &str| -> Vec<f64> {
         let mut lines = rows.lines();
         let index = lines.next().unwrap().split(',').position(|column| column == name).unwrap();
@@ -428,15 +337,15 @@ fn a_day_of_random_writes_approaches_the_steady_state() {
     assert_eq!(amplification[1], 1.0);
     let last = iops[64..].iter().sum::<f64>() / 22.0;
     assert!(last < iops[1] / 2.0, "{last} of {}", iops[1]);
-    let drawn = fs::read_to_string(&page).unwrap();
+    let drawn = file("day.html");
     for text in
         ["Over time", "collection moves nothing", "steady by SNIA's rule", "write amplification"]
     {
         assert!(drawn.contains(text), "{text}");
     }
     // The page from the saved result is identical, and the saved result is unchanged.
-    lanemark!(&["report", &out, "--out", &page]).stdout();
-    assert_eq!(fs::read_to_string(&page).unwrap(), drawn);
+    lanemark!(folder.path(), &["report", "day.json", "--out", "day.html"]).stdout();
+    assert_eq!(file("day.html"), drawn);
 }
 
 #[test]
@@ -444,11 +353,12 @@ fn rounds_continue_until_they_are_steady() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let out = path("steady.json");
-    let mut args = vec!["sim", QVO, "random-write-24h", "--size", "1GB", "--steady", "4s"];
-    args.extend(["--track", "throughput", "--set", "drive.state.condition=random"]);
-    args.extend(["--out", &out]);
-    args.extend(SMALL);
-    let text = lanemark!(&args).stdout();
+    let steady = |round: &str| {
+        let run = lanemark!(&["sim", QVO, "random-write-24h", "--out", &out, "--steady", round]);
+        let run = run.with("--size 1GB --track throughput --set drive.state.condition=random");
+        run.with(SMALL).stdout()
+    };
+    let text = steady("4s");
     assert!(text.contains("Steady by SNIA's rule after round "), "{text}");
     let result: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
     let sample = &result["tests"][0]["samples"][0];
@@ -456,13 +366,11 @@ fn rounds_continue_until_they_are_steady() {
     assert_eq!(sample["elapsed_ns"], 20e9);
 
     // A round in which no request can complete is reported, and the run still has a result.
-    *args.iter_mut().find(|arg| **arg == "4s").unwrap() = "1us";
-    let text = lanemark!(&args).stdout();
+    let text = steady("1us");
     assert!(text.contains("not steady after 25 rounds"), "{text}");
 
-    let message =
-        lanemark!(&["sim", QVO, "random-write-24h", "--steady", "0s", "--out", &out]).fails_with(2);
-    assert!(message.contains("--steady: test `4K random write`: round = 0"), "{message}");
+    lanemark!(&["sim", QVO, "random-write-24h", "--steady", "0s", "--out", &out])
+        .fails_saying(2, "--steady: test `4K random write`: round = 0");
     lanemark!(&["sim", QVO, "random-write-24h", "--steady", "1s", "--duration", "1s"])
         .fails_with(2);
     // The error names only the wrong option.
@@ -471,28 +379,21 @@ fn rounds_continue_until_they_are_steady() {
     assert!(message.contains("--duration: test") && !message.contains("--size"), "{message}");
     let notes = path("notes.csv");
     fs::write(&notes, "my,notes").unwrap();
-    let message = lanemark!(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out])
-        .fails_with(3);
-    assert!(message.contains("is not a Lanemark series"), "{message}");
+    lanemark!(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out])
+        .fails_saying(3, "is not a Lanemark series");
     assert_eq!(fs::read_to_string(&notes).unwrap(), "my,notes");
 }
 
 #[test]
 fn a_test_of_rounds_is_measured_until_it_is_steady() {
     let folder = folder();
-    let file = folder.path().join("rounds.toml");
     let text = fs::read_to_string(project().join("library/workloads/random-write-24h.toml"));
-    let text = text.unwrap();
-    fs::write(&file, text.replace("duration    = \"24 h\"", "round = \"50 ms\"")).unwrap();
-    let target = folder.path().join("target.dat");
-    let args = [target.as_path(), &file];
-    let mut words = vec!["bench", "--json", "--size", "16MiB"];
-    words.extend(args.iter().map(|path| path.to_str().unwrap()));
-    let out = folder.path().join("out");
-    words.extend(["--out", out.to_str().unwrap()]);
-    let result: Value = serde_json::from_str(&lanemark!(&words).stdout()).unwrap();
+    let text = text.unwrap().replace("duration    = \"24 h\"", "round = \"50 ms\"");
+    fs::write(folder.path().join("rounds.toml"), text).unwrap();
+    let run = lanemark!(folder.path(), &["bench", "target.dat", "rounds.toml"]);
+    let result = run.with("--json --size 16MiB --out out").json();
     let sample = &result["tests"][0]["samples"][0];
     let rounds = sample["steady"]["rounds"].as_array().unwrap().len();
     assert!((5..=25).contains(&rounds) && sample["complete"] == true, "{rounds} rounds");
-    assert!(!target.exists());
+    assert!(!folder.path().join("target.dat").exists());
 }

@@ -12,76 +12,38 @@ use std::time::{Duration, Instant};
 
 use lanemark_testbed::{lanemark, stderr};
 
-const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 const THEIRS: &str = "an unrelated letter, not a file of this program";
 
 /// A companion file: its name, and the command that creates it.
 struct Companion {
     name: &'static str,
-    words: &'static [&'static str],
+    line: &'static str,
 }
 
 const COMPANIONS: &[Companion] = &[
-    Companion { name: "disk.lanemark", words: SERVE },
-    Companion { name: "disk.map", words: SERVE },
-    Companion { name: "new.db-wal", words: LOAD },
-    Companion { name: "new.db-shm", words: LOAD },
-    Companion { name: "new.db-journal", words: LOAD },
-    Companion { name: "target.journal", words: VERIFY },
-    Companion { name: "sweep.csv.provenance.json", words: SWEEP },
-    Companion { name: ".lanemark-result.json.lock", words: SIM },
+    Companion { name: "disk.lanemark", line: SERVE },
+    Companion { name: "disk.map", line: SERVE },
+    Companion { name: "new.db-wal", line: LOAD },
+    Companion { name: "new.db-shm", line: LOAD },
+    Companion { name: "new.db-journal", line: LOAD },
+    Companion { name: "target.journal", line: VERIFY },
+    Companion { name: "sweep.csv.provenance.json", line: SWEEP },
+    Companion { name: ".lanemark-result.json.lock", line: SIM },
 ];
 
-const SERVE: &[&str] = &[
-    "serve",
-    SATA,
-    "--data",
-    "disk",
-    "--over",
-    "image",
-    "--size",
-    "1MiB",
-    "--socket",
-    "nbd",
-    "--control",
-    "control",
-    "--out",
-    "served.json",
-];
-const LOAD: &[&str] = &["oltp", "load", "--scale", "100", "--database", "sqlite:new.db"];
-const VERIFY: &[&str] = &["verify", "write", "target", "--size", "1MiB", "--duration", "50ms"];
-const SWEEP: &[&str] = &[
-    "sweep",
-    SATA,
-    "--workload",
-    "data-sheet:SEQ128K Q32T1 read",
-    "--axis",
-    "queue_depth=1,2",
-    "--duration",
-    "1ms",
-    "--size",
-    "16MiB",
-    "--repeats",
-    "1",
-    "--out",
-    "sweep.csv",
-];
-const SIM: &[&str] = &[
-    "sim",
-    SATA,
-    "data-sheet:SEQ128K Q32T1 read",
-    "--duration",
-    "1ms",
-    "--size",
-    "16MiB",
-    "--out",
-    "result.json",
-];
+const SERVE: &str = "serve samsung-850-pro-1tb@workstation-z170:sata --data disk --over image --size 1MiB \
+    --socket nbd --control control --out served.json";
+const LOAD: &str = "oltp load --scale 100 --database sqlite:new.db";
+const VERIFY: &str = "verify write target --size 1MiB --duration 50ms";
+const SWEEP: &str = "sweep samsung-850-pro-1tb@workstation-z170:sata --workload data-sheet:seq128k-q32t1-read \
+    --axis queue_depth=1,2 --duration 1ms --size 16MiB --repeats 1 --out sweep.csv";
+const SIM: &str = "sim samsung-850-pro-1tb@workstation-z170:sata data-sheet:seq128k-q32t1-read --duration 1ms \
+    --size 16MiB --out result.json";
 
 /// Runs a command to its end. A server is stopped after its start.
-fn run(folder: &Path, words: &[&str]) -> Output {
-    let mut child = lanemark!(folder, words).start();
-    if words == SERVE {
+fn run(folder: &Path, line: &str) -> Output {
+    let mut child = lanemark!(folder, &[]).with(line).start();
+    if line == SERVE {
         let began = Instant::now();
         while !folder.join("control").exists()
             && matches!(child.try_wait(), Ok(None))
@@ -103,7 +65,7 @@ fn folder() -> tempfile::TempDir {
 
 #[test]
 fn files_of_others_stay_and_no_link_is_followed() {
-    for Companion { name, words } in COMPANIONS {
+    for Companion { name, line } in COMPANIONS {
         let folder = folder();
         let file = folder.path().join(name);
         let victim = folder.path().join("victim");
@@ -114,7 +76,7 @@ fn files_of_others_stay_and_no_link_is_followed() {
             } else {
                 fs::write(&file, THEIRS).unwrap();
             }
-            let output = run(folder.path(), words);
+            let output = run(folder.path(), line);
             let messages = stderr(&output);
             assert!(!output.status.success(), "{name}, link {is_link}: {messages}");
             let shown = name.trim_end_matches(".lock").trim_start_matches(".lanemark-");
@@ -129,9 +91,9 @@ fn files_of_others_stay_and_no_link_is_followed() {
 #[test]
 fn each_command_works_in_an_empty_folder() {
     let folder = folder();
-    for words in [SERVE, LOAD, VERIFY, SWEEP, SIM] {
-        let output = run(folder.path(), words);
-        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
+    for line in [SERVE, LOAD, VERIFY, SWEEP, SIM] {
+        let output = run(folder.path(), line);
+        assert!(output.status.success(), "{line}: {}", stderr(&output));
     }
     for made in ["disk.lanemark", "disk.map", "target.journal", "sweep.csv.provenance.json"] {
         assert!(folder.path().join(made).exists(), "{made}");

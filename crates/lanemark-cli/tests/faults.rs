@@ -2,27 +2,28 @@
 //! errors in one message.
 
 use std::path::Path;
-use std::process::{Command, Output};
 
 use lanemark_schema::result::{ErrorKind, RunResult, Sample};
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_testbed::lanemark;
+use lanemark_testbed::{Lanemark, lanemark};
 
 const SYSTEM: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
-fn sim(folder: &Path, workload: &str, more: &[&str]) -> Output {
+fn sim(folder: &Path, workload: &str, more: &[&str]) -> Lanemark {
     let words = ["sim", SYSTEM, workload, "--duration", "400ms", "--repeats", "1", "--json"];
-    lanemark!(folder, &[&words, more].concat()).output()
+    lanemark!(folder, &[&words, more].concat())
+}
+
+fn sample_with(workload: &str, options: &[&str]) -> Sample {
+    let folder = tempfile::tempdir().unwrap();
+    let run = sim(folder.path(), workload, options).stdout();
+    let mut run: RunResult = serde_json::from_str(&run).unwrap();
+    run.check().unwrap();
+    run.tests.remove(0).samples.remove(0)
 }
 
 fn sample(workload: &str, fault: &str) -> Sample {
-    let folder = tempfile::tempdir().unwrap();
-    let output = sim(folder.path(), workload, &["--fault", fault]);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{fault}: {errors}");
-    let mut run: RunResult = serde_json::from_slice(&output.stdout).unwrap();
-    run.check().unwrap();
-    run.tests.remove(0).samples.remove(0)
+    sample_with(workload, &["--fault", fault])
 }
 
 const READS: &str = "quick:rnd4k-q32t1-read";
@@ -47,18 +48,10 @@ fn a_power_cut_fails_outstanding_requests_and_loses_buffered_data() {
     assert!(fault.lost > Bytes::ZERO);
     let recovery = fault.recovery.unwrap();
     assert!(recovery >= ms(100) && recovery < ms(102), "{recovery}");
-    let protected = sample_with_protected_buffer();
+    let stored = ["--set", "drive.buffer.power_loss=stored"];
+    let cut = ["--fault", "power-cut at=200ms boot=100ms"];
+    let protected = sample_with(WRITES, &[cut, stored].concat());
     assert_eq!((protected.faults[0].failed, protected.faults[0].lost), (32, Bytes::ZERO));
-}
-
-fn sample_with_protected_buffer() -> Sample {
-    let folder = tempfile::tempdir().unwrap();
-    let protected =
-        ["--fault", "power-cut at=200ms boot=100ms", "--set", "drive.buffer.power_loss=stored"];
-    let output = sim(folder.path(), WRITES, &protected);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut run: RunResult = serde_json::from_slice(&output.stdout).unwrap();
-    run.tests.remove(0).samples.remove(0)
 }
 
 #[test]
@@ -121,12 +114,9 @@ fn a_share_fails_its_part_and_silent_faults_are_counted_without_errors() {
         assert!((share - 0.01).abs() < 0.004, "{fault}: {share}");
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    command.args(["sim", SYSTEM, WRITES, "--duration", "50ms", "--repeats", "1", "--no-save"]);
-    let output = command.args(["--fault", "lost-write share=1%"]).current_dir(folder.path());
-    let output = output.output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = ["sim", SYSTEM, WRITES, "--no-save", "--fault", "lost-write share=1%"];
+    let run = lanemark!(folder.path(), &words).with("--duration 50ms --repeats 1");
+    let text = run.stdout().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("requests that failed silently: "), "{text}");
 }
 
@@ -134,19 +124,16 @@ fn a_share_fails_its_part_and_silent_faults_are_counted_without_errors() {
 fn a_drive_with_a_protected_cache_cannot_lie_about_a_flush() {
     let folder = tempfile::tempdir().unwrap();
     let protected = ["--fault", "lying-flush", "--set", "drive.buffer.power_loss=stored"];
-    let output = sim(folder.path(), WRITES, &protected);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(errors.contains("lacks a volatile cache"), "{errors}");
+    sim(folder.path(), WRITES, &protected).fails_saying(2, "lacks a volatile cache");
 }
 
 #[test]
 fn the_seed_gives_the_bytes_and_another_seed_others() {
     let folder = tempfile::tempdir().unwrap();
     let run = |seed: &str| {
-        let output =
-            sim(folder.path(), READS, &["--fault", "link-errors rate=1e-8", "--seed", seed]);
-        let run: RunResult = serde_json::from_slice(&output.stdout).unwrap();
+        let more = ["--fault", "link-errors rate=1e-8", "--seed", seed];
+        let run = sim(folder.path(), READS, &more).stdout();
+        let run: RunResult = serde_json::from_str(&run).unwrap();
         serde_json::to_string(&run.tests).unwrap()
     };
     assert_eq!(run("7"), run("7"));
@@ -156,23 +143,14 @@ fn the_seed_gives_the_bytes_and_another_seed_others() {
 #[test]
 fn all_errors_are_reported_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let wrong = [
-        "--fault",
-        "brownout",
-        "--fault",
-        "link-errors rate=2",
-        "--fault",
-        "media-error range=2GiB..1GiB",
-    ];
-    let output = sim(folder.path(), READS, &wrong);
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{errors}");
+    let wrong = ["brownout", "link-errors rate=2", "media-error range=2GiB..1GiB"];
+    let wrong: Vec<&str> = wrong.iter().flat_map(|fault| ["--fault", fault]).collect();
+    let errors = sim(folder.path(), READS, &wrong).fails_with(2);
     for part in ["there is no fault `brownout`", "rate: `2` is not", "ends before it begins"] {
         assert!(errors.contains(part), "{part}:\n{errors}");
     }
     for fault in ["latency extra=1ms drive=4", "retrain lanes=3"] {
-        let output = sim(folder.path(), READS, &["--fault", fault]);
-        assert_eq!(output.status.code(), Some(2), "{fault}");
+        sim(folder.path(), READS, &["--fault", fault]).fails_with(2);
     }
     assert!(!folder.path().join("results").exists());
 }

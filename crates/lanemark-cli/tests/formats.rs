@@ -36,21 +36,25 @@ fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// Creates a folder with the sweep as a job file, and the folder for its results.
-fn sweep() -> (TempDir, String, String) {
+/// Creates a folder with the sweep as a job file, `sweep.fio`.
+fn sweep() -> TempDir {
     let folder = folder();
-    let job = folder.path().join("sweep.fio");
-    fs::write(&job, SWEEP).unwrap();
-    let saved = folder.path().join("saved.json").display().to_string();
-    (folder, job.display().to_string(), saved)
+    fs::write(folder.path().join("sweep.fio"), SWEEP).unwrap();
+    folder
+}
+
+/// Simulates the sweep, and saves the result as `saved.json`.
+fn simulated() -> TempDir {
+    let folder = sweep();
+    lanemark!(folder.path(), &["sim", NVME, "sweep.fio", "--out", "saved.json"]).stdout();
+    folder
 }
 
 #[test]
 fn a_job_file_is_measured_and_reported_in_the_format_of_fio() {
-    let (folder, job, saved) = sweep();
-    let target = folder.path().join("target").display().to_string();
-    let arguments = ["bench", &target, &job, "--format", "fio-json", "--out", &saved];
-    let (out, err) = lanemark!(&arguments).texts();
+    let folder = sweep();
+    let arguments = ["bench", "target", "sweep.fio", "--format", "fio-json", "--out", "saved.json"];
+    let (out, err) = lanemark!(folder.path(), &arguments).texts();
     let whole: Value = serde_json::from_str(&out).expect("nothing but JSON on stdout");
     let jobs = whole["jobs"].as_array().unwrap();
     let depths: Vec<&str> =
@@ -58,85 +62,78 @@ fn a_job_file_is_measured_and_reported_in_the_format_of_fio() {
     assert_eq!(depths, ["1", "4", "16", "32"]);
     assert!(jobs.iter().all(|job| job["read"]["total_ios"].as_u64().unwrap() >= 2000), "{out}");
     assert!(err.contains("note: these options are not used here: gtod_reduce"), "{err}");
-    assert!(!Path::new(&target).exists());
+    assert!(!folder.path().join("target").exists());
 }
 
 #[test]
 fn measurements_of_fio_are_imported_and_exported_again() {
-    let (folder, job, saved) = sweep();
-    lanemark!(&["sim", NVME, &job, "--out", &saved]).texts();
-    let (out, _) = lanemark!(&["report", &saved, "--format", "fio-json"]).texts();
-    let printed = folder.path().join("printed.json");
-    fs::write(&printed, format!("fio: a message before it\n{out}")).unwrap();
-    let printed = printed.display().to_string();
-    let again = folder.path().join("again.json").display().to_string();
-    let (table, err) = lanemark!(&["report", &printed, "--out", &again]).texts();
+    let folder = simulated();
+    let out = lanemark!(folder.path(), &["report", "saved.json", "--format", "fio-json"]).stdout();
+    let printed = format!("fio: a message before it\n{out}");
+    fs::write(folder.path().join("printed.json"), printed).unwrap();
+    let import = ["report", "printed.json", "--out", "again.json"];
+    let (table, err) = lanemark!(folder.path(), &import).texts();
     let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("q16") && words.contains("skipped 1 line that is not JSON"), "{table}");
     assert!(err.contains("wrote "), "{err}");
-    let (compared, _) = lanemark!(&["compare", &saved, &again]).texts();
+    let compared = lanemark!(folder.path(), &["compare", "saved.json", "again.json"]).stdout();
     assert!(compared.contains("q32"), "{compared}");
 }
 
 #[test]
 fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
-    let (folder, job, saved) = sweep();
-    lanemark!(&["sim", NVME, &job, "--out", &saved]).texts();
-    let grid = folder.path().join("grid").display().to_string();
-    lanemark!(&["report", &saved, "--out", &format!("{grid}/")]).texts();
+    let folder = simulated();
+    let run = |line: &str| lanemark!(folder.path(), &[]).with(line);
+    run("report saved.json --out grid/").stdout();
     fs::write(folder.path().join("grid/notes.txt"), "no JSON").unwrap();
     fs::create_dir(folder.path().join("grid/below.json")).unwrap();
-    let again = folder.path().join("again.json").display().to_string();
-    let (table, _) = lanemark!(&["report", &grid, "--out", &again]).texts();
+    let table = run("report grid --out again.json").stdout();
     assert!(["q1", "q4", "q16", "q32"].iter().all(|test| table.contains(test)), "{table}");
-    let (compared, _) = lanemark!(&["compare", &saved, &again]).texts();
+    let compared = run("compare saved.json again.json").stdout();
     assert!(compared.contains("q32"), "{compared}");
     // A different target produces a different result.
     let text = fs::read_to_string(folder.path().join("grid/q1.json")).unwrap();
     let far = text.replace("\"name\" : \"q1\"", "\"name\" : \"q1\", \"filename\" : \"/dev/sdz\"");
     assert_ne!(far, text);
-    let far_file = folder.path().join("far.json").display().to_string();
-    fs::write(&far_file, far).unwrap();
-    let err = lanemark!(&["report", &grid, &far_file, "--out", &again]).fails_with(2);
+    fs::write(folder.path().join("far.json"), far).unwrap();
+    let err = run("report grid far.json --out again.json").fails_with(2);
     assert!(
         err.contains("expected one run, but these are 2: ") && err.contains("/dev/sdz"),
         "{err}"
     );
-    let both = lanemark!(&["report", &grid, &far_file, "--span", "1TiB"]).stdout();
+    let both = run("report grid far.json --span 1TiB").stdout();
     assert!(both.contains("/dev/sdz"), "{both}");
     // All unreadable files are reported together, and no result is written.
     for name in ["a.json", "b.json"] {
         fs::write(folder.path().join("grid").join(name), "{}").unwrap();
     }
-    let none = folder.path().join("none.json").display().to_string();
-    let err = lanemark!(&["report", &grid, "lost.json", "--out", &none]).fails_with(2);
+    let err = run("report grid lost.json --out none.json").fails_with(2);
     let reason = [
         "grid/a.json is not a Lanemark result",
         "grid/b.json",
         "lost.json is neither in the current folder",
     ];
     assert!(reason.iter().all(|reason| err.contains(reason)), "{err}");
-    assert!(!Path::new(&none).exists());
-    let err = lanemark!(&["report", &format!("{grid}/below.json")]).fails_with(2);
-    assert!(err.contains("contains no .json file"), "{err}");
+    assert!(!folder.path().join("none.json").exists());
+    run("report grid/below.json").fails_saying(2, "contains no .json file");
 }
 
 #[test]
 fn one_test_of_a_job_file_goes_by_its_name() {
-    let (_folder, job, saved) = sweep();
-    let one = format!("{job}:q4");
-    let (out, _) = lanemark!(&["sim", NVME, &one, "--out", &saved, "--format", "csv"]).texts();
+    let folder = sweep();
+    let run = |line: &str| lanemark!(folder.path(), &["sim", NVME]).with(line);
+    let out = run("sweep.fio:q4 --out saved.json --format csv").stdout();
     assert_eq!(out.lines().filter(|line| line.starts_with("q4,")).count(), 1, "{out}");
-    let err = lanemark!(&["sim", NVME, &format!("{job}:q5"), "--out", &saved]).fails_with(2);
+    let err = run("sweep.fio:q5 --out saved.json").fails_with(2);
     assert!(err.contains("there is no test `q5`") && err.contains("hint: one of q1, q4"), "{err}");
 }
 
 #[test]
 fn crystaldiskmark_gets_its_lines() {
-    let (_folder, _, saved) = sweep();
-    let arguments = ["sim", NVME, "crystaldiskmark-8", "--duration", "10ms", "--repeats", "2"];
-    let more = ["--size", "64MiB", "--out", &saved, "--format", "crystaldiskmark"];
-    let (out, _) = lanemark!(&[&arguments[..], &more[..]].concat()).texts();
+    let folder = folder();
+    let out = lanemark!(folder.path(), &["sim", NVME, "crystaldiskmark-8"])
+        .with("--duration 10ms --repeats 2 --size 64MiB --format crystaldiskmark")
+        .stdout();
     assert!(out.contains("[Read]\r\n  SEQ    1MiB (Q=  8, T= 1): "), "{out}");
     assert!(out.contains("[Write]\r\n"), "{out}");
 }
@@ -144,17 +141,14 @@ fn crystaldiskmark_gets_its_lines() {
 #[test]
 fn errors_of_a_job_file_are_reported_with_their_line_and_a_hint() {
     let folder = folder();
-    let job = folder.path().join("bad.fio");
-    fs::write(&job, "[a]\nsize=1m\nioengine=rbd\n").unwrap();
-    let job = job.display().to_string();
-    let err = lanemark!(&["sim", NVME, &job]).fails_with(2);
+    fs::write(folder.path().join("bad.fio"), "[a]\nsize=1m\nioengine=rbd\n").unwrap();
+    let err = lanemark!(folder.path(), &["sim", NVME, "bad.fio"]).fails_with(2);
     assert!(
         err.contains("bad.fio:3: ioengine=rbd") && err.contains("hint: one of io_uring"),
         "{err}"
     );
-    let err = lanemark!(&["sim", NVME, "lost.icf"]).fails_with(2);
-    assert!(err.contains("lost.icf: can't be read"), "{err}");
-    let err = lanemark!(&["report", &job]).fails_with(2);
+    lanemark!(folder.path(), &["sim", NVME, "lost.icf"]).fails_saying(2, "lost.icf: can't be read");
+    let err = lanemark!(folder.path(), &["report", "bad.fio"]).fails_with(2);
     assert!(err.contains("is a fio job file") && err.contains("hint: it is a workload"), "{err}");
 }
 
@@ -171,16 +165,14 @@ fn fio_plot_draws_exported_results() {
         lanemark_testbed::skipped("fio-plot is missing (make tools, which needs python3 and pip)");
         return;
     };
-    let (folder, job, saved) = sweep();
-    lanemark!(&["sim", NVME, &job, "--out", &saved]).texts();
-    let split = folder.path().join("split").display().to_string();
-    lanemark!(&["report", &saved, "--out", &format!("{split}/")]).texts();
-    let err = lanemark!(&["report", &saved, "--out", &format!("{split}/")]).fails_with(3);
-    assert!(err.contains("q1.json already exists"), "{err}");
+    let folder = simulated();
+    lanemark!(folder.path(), &["report", "saved.json", "--out", "split/"]).stdout();
+    lanemark!(folder.path(), &["report", "saved.json", "--out", "split/"])
+        .fails_saying(3, "q1.json already exists");
     for (kind, name) in [("-l", "bars.png"), ("-L", "depths.png")] {
         let picture = folder.path().join(name);
         let mut command = Command::new(&program);
-        command.args(["-i", &split, "-T", "Lanemark", "-r", "randread", kind]);
+        command.args(["-i", "split", "-T", "Lanemark", "-r", "randread", kind]);
         command.args(["-d", "1", "4", "16", "32", "-n", "1", "-o"]).arg(&picture);
         if kind == "-L" {
             command.args(["-t", "iops"]);
@@ -199,24 +191,16 @@ fn fio_plot_draws_exported_results() {
 #[test]
 fn the_size_of_the_target_may_be_given_to_the_command() {
     let folder = folder();
-    let job = folder.path().join("whole.fio");
-    let target = folder.path().join("new.dat");
-    fs::write(&job, "[whole]\nrw=randread\nbs=4k\nruntime=1\ntime_based\n").unwrap();
-    let job = job.to_str().unwrap();
-    let target = target.to_str().unwrap();
-    let out = folder.path().join("out.json");
-    let out = out.to_str().unwrap();
-    let err = lanemark!(&["bench", target, job, "--out", out]).fails_with(2);
-    assert!(err.contains("--size"), "{err}");
-    let sized = ["--size", "8MiB", "--duration", "50ms", "--out", out];
-    lanemark!(&[&["bench", target, job], &sized[..]].concat()).texts();
-    let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
-    assert_eq!(saved["workload"]["tests"][0]["span_bytes"], 8 << 20);
+    let job = "[whole]\nrw=randread\nbs=4k\nruntime=1\ntime_based\n";
+    fs::write(folder.path().join("whole.fio"), job).unwrap();
+    let run = |line: &str| lanemark!(folder.path(), &[]).with(line);
+    let span = || saved(&folder)["workload"]["tests"][0]["span_bytes"].as_u64().unwrap();
+    run("bench new.dat whole.fio --out out.json").fails_saying(2, "--size");
+    run("bench new.dat whole.fio --size 8MiB --duration 50ms --out out.json").stdout();
+    assert_eq!(span(), 8 << 20);
     // A modelled system has the size of its drive.
-    let run = ["--duration", "5ms", "--out", out];
-    lanemark!(&[&["sim", NVME, job], &run[..]].concat()).texts();
-    let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
-    assert!(saved["workload"]["tests"][0]["span_bytes"].as_u64().unwrap() > 500_000_000_000);
+    run(&format!("sim {NVME} whole.fio --duration 5ms --out out.json")).stdout();
+    assert!(span() > 500_000_000_000);
 }
 
 #[test]
@@ -228,6 +212,11 @@ fn options_of_a_trace_are_refused_without_a_replay() {
         let err = lanemark!(&[&plain[..], option].concat()).fails_with(2);
         assert!(err.contains(option[0]) && err.contains("applies only to a trace"), "{err}");
     }
+}
+
+/// Returns the saved result `out.json`.
+fn saved(folder: &TempDir) -> Value {
+    serde_json::from_slice(&fs::read(folder.path().join("out.json")).unwrap()).unwrap()
 }
 
 /// Returns the warning of a result that the page cache is not modelled.
@@ -242,56 +231,49 @@ fn assumed(saved: &Value) -> &Value {
 fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     let folder = folder();
     let job = folder.path().join("etcd.fio");
-    let target = folder.path().join("log.dat");
     fs::write(&job, "[log]\nrw=write\nioengine=sync\nfdatasync=1\nsize=1m\nbs=2300\n").unwrap();
-    let job = job.to_str().unwrap();
-    let target = target.to_str().unwrap();
-    let out = folder.path().join("out.json");
-    let out = out.to_str().unwrap();
+    let run = |line: &str| lanemark!(folder.path(), &[]).with(line);
     let requests = |saved: &Value, kind: &str| {
         saved["tests"][0]["samples"][0][kind]["latency"]["count"].as_u64().unwrap()
     };
-    let (printed, messages) = lanemark!(&["bench", target, job, "--out", out]).texts();
+    let (printed, messages) = run("bench log.dat etcd.fio --out out.json").texts();
     assert!(messages.contains("the page cache is used"), "{messages}");
     assert!(printed.contains("99% of the flushes (fsync or fdatasync) took up to"), "{printed}");
-    let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
-    let measured = (requests(&saved, "writes"), requests(&saved, "flushes"));
+    let result = saved(&folder);
+    let measured = (requests(&result, "writes"), requests(&result, "flushes"));
     assert_eq!(measured.0, 1_048_576_u64.div_ceil(2300));
     // A saved run is read again without differences.
-    lanemark!(&["compare", out, out]).texts();
+    run("compare out.json out.json").stdout();
 
-    let (printed, _) = lanemark!(&["sim", NVME, job, "--no-interval", "--out", out]).texts();
+    let printed = run(&format!("sim {NVME} etcd.fio --no-interval --out out.json")).stdout();
     let begins = printed.lines().next().unwrap();
     assert!(begins.starts_with("Each flush (fsync or fdatasync) took"), "{printed}");
     assert!(printed.contains("the 10 ms that etcd requires"), "{printed}");
     let words = printed.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("are rounded to whole pages of 4 KiB"), "{printed}");
-    let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
-    assert_eq!(assumed(&saved)["whole_pages"], true);
+    let result = saved(&folder);
+    assert_eq!(assumed(&result)["whole_pages"], true);
     // The number of requests is close to the measured number. Each request randomly has one or two pages, so 456
     // requests of 6.4 KiB on average have a standard deviation of 1.5%.
-    let simulated = requests(&saved, "writes");
+    let simulated = requests(&result, "writes");
     assert!(simulated.abs_diff(measured.0) <= measured.0 / 16, "{simulated} and {measured:?}");
-    assert_eq!(saved["tests"][0]["test"]["block_bytes"], 8192);
+    assert_eq!(result["tests"][0]["test"]["block_bytes"], 8192);
 
     fs::write(job, "[log]\nrw=write\ndirect=1\nsize=1m\nbs=2300\n").unwrap();
-    let err = lanemark!(&["sim", NVME, job]).fails_with(2);
-    assert!(err.contains("etcd.fio:5: job `log`: block = 2.3 kB"), "the line of bs: {err}");
+    let err = lanemark!(folder.path(), &["sim", NVME, "etcd.fio"])
+        .fails_saying(2, "etcd.fio:5: job `log`: block = 2.3 kB");
     assert!(err.contains("hint: without direct=1"), "{err}");
 }
 
 #[test]
 fn a_simulated_job_without_direct_states_the_assumed_page_cache() {
     let folder = folder();
-    let job = folder.path().join("cached.fio");
-    let out = folder.path().join("out.json");
-    let out = out.to_str().unwrap();
     let text = "[reads]\nrw=randread\nioengine=libaio\niodepth=32\nbs=4k\nsize=64m\n";
     let run = |text: &str| {
-        fs::write(&job, text).unwrap();
-        let arguments = ["sim", NVME, job.to_str().unwrap(), "--no-interval", "--out", out];
-        let (printed, _) = lanemark!(&[&arguments[..], &["--duration", "5ms"]].concat()).texts();
-        let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
+        fs::write(folder.path().join("cached.fio"), text).unwrap();
+        let sim = lanemark!(folder.path(), &["sim", NVME, "cached.fio"]);
+        let printed = sim.with("--no-interval --out out.json --duration 5ms").stdout();
+        let saved = saved(&folder);
         (printed.split_whitespace().collect::<Vec<_>>().join(" "), saved)
     };
     let depth = |saved: &Value| saved["tests"][0]["test"]["queue_depth"].as_u64().unwrap();
@@ -317,11 +299,9 @@ fn a_think_time_of_fio_stops_the_modelled_job() {
              --iodepth={depth} --thinktime=1000 --thinktime_blocks={blocks} --runtime=1 --time_based"
         );
         let line = if blocks == "1" { line } else { line.replace("=1000 ", "=5000 ") };
-        let jobs: Vec<&str> = line.split_whitespace().collect();
         let sim =
-            ["sim", "samsung-970-evo-plus-1tb@workstation-x570:m2", "--no-interval", "--json"];
-        let printed = lanemark!(folder.path(), &[&sim[..], &["--"], &jobs].concat()).stdout();
-        let result: Value = serde_json::from_str(&printed).unwrap();
+            lanemark!(folder.path(), &["sim", "samsung-970-evo-plus-1tb@workstation-x570:m2"]);
+        let result = sim.with("--no-interval --json --").with(&line).json();
         let rate = result["tests"][0]["iops"]["value"].as_f64().unwrap();
         assert!(span.contains(&rate), "{rate}");
     }
@@ -332,9 +312,7 @@ fn a_job_without_a_size_or_an_end_is_an_error_for_a_modelled_drive() {
     let folder = folder();
     fs::write(folder.path().join("j.fio"), "[a]\nrw=randwrite\nioengine=sync\nfsync=1\n").unwrap();
     let sim = ["sim", "samsung-970-evo-plus-1tb@workstation-x570:m2", "j.fio", "--no-interval"];
-    let output = lanemark!(folder.path(), &sim).output();
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(message.contains("test `a`: the job states neither a size nor an end"), "{message}");
+    lanemark!(folder.path(), &sim)
+        .fails_saying(2, "test `a`: the job states neither a size nor an end");
     lanemark!(folder.path(), &[&sim[..], &["--duration", "20ms"]].concat()).stdout();
 }

@@ -6,10 +6,9 @@
 //! `LANEMARK_GOLDEN=write` rewrites the files, and CHANGELOG states which figures changed.
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use lanemark_schema::result::{FigureMetric, StudyOutcome};
-use lanemark_testbed::project;
+use lanemark_testbed::{lanemark, project};
 
 /// The studies, each with a test below.
 const STUDIES: [&str; 7] = [
@@ -71,16 +70,8 @@ fn rows(outcome: &StudyOutcome) -> String {
 fn stands(study: &str) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("study.json");
-    let status = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args(["study", &format!("studies/{study}.toml"), "--json", "--out"])
-        .arg(&out)
-        .current_dir(project())
-        .env_remove("LANEMARK_LIBRARY")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    assert!(status.unwrap().success(), "lanemark study studies/{study}.toml");
+    let file = format!("studies/{study}.toml");
+    lanemark!(&["study", &file, "--json", "--out", out.to_str().unwrap()]).stdout();
     let outcome: StudyOutcome = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
     let answer = outcome.answer.as_ref().expect("the study has a written answer");
     assert!(answer.holds(), "the figures contradict the written answer: {answer:?}");

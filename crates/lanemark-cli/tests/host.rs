@@ -13,10 +13,10 @@ const SHORT: [&str; 4] = ["--duration", "50ms", "--no-interval", "--json"];
 fn a_measured_host_is_a_host_of_a_simulation() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    let output =
-        lanemark!(here, &["bench", "--duration", "1500ms", "--host-only", "h.toml"]).output();
-    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{messages}");
+    let measure = |time: &str| {
+        lanemark!(here, &["bench", "--duration", time, "--host-only", "h.toml"]).texts().1
+    };
+    let messages = measure("1500ms");
     assert!(
         messages.contains("submit a request") && messages.contains("wrote h.toml"),
         "{messages}"
@@ -24,15 +24,12 @@ fn a_measured_host_is_a_host_of_a_simulation() {
     let file = std::fs::read_to_string(here.join("h.toml")).unwrap();
     assert!(file.contains("range = ["), "{file}");
     // A second measurement replaces the file of the first measurement.
-    let again = lanemark!(here, &["bench", "--duration", "1s", "--host-only", "h.toml"]).output();
-    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
+    measure("1s");
     let rate = |host: &str| {
         let test = "crystaldiskmark-8:rnd4k-q32t1-read";
         let mut words = vec!["sim", SYSTEM, test, "--host", host];
         words.extend(SHORT);
-        let output = lanemark!(here, &words).output();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let result = lanemark!(here, &words).json();
         assert!(result.to_string().contains("host"), "{result}");
         result["tests"][0].clone()
     };
@@ -47,8 +44,7 @@ fn the_host_in_a_result_is_a_host_of_simulations_fits_and_predictions() {
     let here = folder.path();
     let test = ["crystaldiskmark-8:rnd4k-q1t1-read", "--size", "8MiB"];
     let bench = [&["bench", "file"], &test[..], &["--duration", "100ms", "--out", "r.json"]];
-    let output = lanemark!(here, &bench.concat()).output();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    lanemark!(here, &bench.concat()).stdout();
     let text = std::fs::read_to_string(here.join("r.json")).unwrap();
     let mut result: Value = serde_json::from_str(&text).unwrap();
     // A short run does not have a host.
@@ -60,11 +56,7 @@ fn the_host_in_a_result_is_a_host_of_simulations_fits_and_predictions() {
     let host = "[host]\nname = \"Slow\"\n\n[cpu]\nrequest_submit = { value = \"90 us\", source = \"measured\" }\n";
     result["target"]["host"] = host.into();
     std::fs::write(here.join("r.json"), result.to_string()).unwrap();
-    let answer = |words: &[&str]| {
-        let output = lanemark!(here, words).output();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
-    };
+    let answer = |words: &[&str]| lanemark!(here, words).json();
     let sim = ["sim", SYSTEM, "crystaldiskmark-8:rnd4k-q1t1-read", "--no-save"];
     let mean = |result: &Value| {
         result["tests"][0]["samples"][0]["reads"]["latency"]["mean_ns"].as_f64().unwrap()
@@ -91,9 +83,8 @@ fn the_host_in_a_result_is_a_host_of_simulations_fits_and_predictions() {
     {
         result["target"]["host"] = damaged.into();
         std::fs::write(here.join("r.json"), result.to_string()).unwrap();
-        let refusal =
-            lanemark!(here, &["sim", SYSTEM, "data-sheet", "--host", "r.json"]).fails_with(2);
-        assert!(refusal.contains("r.json"), "{refusal}");
+        lanemark!(here, &["sim", SYSTEM, "data-sheet", "--host", "r.json"])
+            .fails_saying(2, "r.json");
         let refusal = lanemark!(here, &fit).fails_with(2);
         assert!(refusal.contains("r.json") && refusal.contains("name a host with"), "{refusal}");
         assert!(answer(&[&fit[..], &["--host", "linux-block"]].concat()).is_object());
@@ -106,19 +97,17 @@ fn wrong_arguments_are_refused_before_anything_is_measured() {
     let here = folder.path();
     let measure = |more: &[&'static str]| [&["bench"], more].concat();
     let begun = Instant::now();
-    let text =
-        lanemark!(here, &measure(&["--duration", "10ms", "--host-only", "h.toml"])).fails_with(2);
-    assert!(text.contains("expected 1 s to 600 s"), "{text}");
-    let text = lanemark!(here, &measure(&["--host-only", "host.json"])).fails_with(2);
-    assert!(text.contains("expected a .toml file"), "{text}");
+    lanemark!(here, &measure(&["--duration", "10ms", "--host-only", "h.toml"]))
+        .fails_saying(2, "expected 1 s to 600 s");
+    lanemark!(here, &measure(&["--host-only", "host.json"]))
+        .fails_saying(2, "expected a .toml file");
     // No user can create a file there, including root.
     lanemark!(here, &measure(&["--host-only", "/proc/host.toml"])).fails_with(1);
     std::fs::write(here.join("mine.toml"), "my notes").unwrap();
     lanemark!(here, &measure(&["--host-only", "mine.toml"])).fails_with(3);
     assert_eq!(std::fs::read_to_string(here.join("mine.toml")).unwrap(), "my notes");
-    let text =
-        lanemark!(here, &["sim", "d@p,h:m2", "data-sheet", "--host", "linux-file"]).fails_with(2);
-    assert!(text.contains("already names the host `h`"), "{text}");
+    lanemark!(here, &["sim", "d@p,h:m2", "data-sheet", "--host", "linux-file"])
+        .fails_saying(2, "already names the host `h`");
     let target = lanemark!(here, &measure(&["mine.toml", "--host-only", "new.toml"])).output();
     assert!(!target.status.success());
     let text = String::from_utf8_lossy(&target.stderr).into_owned();

@@ -1,8 +1,6 @@
 //! Figures from other programs and assumed values in the command's output: every view shows the percentiles that the
 //! program printed, a dash for each other percentile, and an assumed bottleneck before everything else.
 
-use std::process::Command;
-
 use lanemark_testbed::{lanemark, project};
 use serde_json::{Value, json};
 
@@ -55,8 +53,7 @@ fn every_view_has_the_percentiles_that_fio_printed() {
     assert_eq!((&listed["95.0000"], &listed["99.9000"]), (&json!(93_696), &json!(246_784)));
     let compared = lanemark!(folder.path(), &["compare", "r.json", "r.json", "--detail"]).stdout();
     assert!(compared.contains("mix, reads") && compared.contains("140"), "{compared}");
-    let exported = lanemark!(folder.path(), &["report", "r.json", "--format", "fio-json"]).stdout();
-    let exported: Value = serde_json::from_str(&exported).unwrap();
+    let exported = lanemark!(folder.path(), &["report", "r.json", "--format", "fio-json"]).json();
     let listed = &exported["jobs"][0]["write"]["clat_ns"]["percentile"];
     assert_eq!(listed["95.000000"], json!(187_392));
     for arguments in [
@@ -83,10 +80,7 @@ fn unmeasured_values_of_fio_are_a_dash_and_unstated_ones_are_not_used() {
         ["compare", "r.json", "--model", "samsung-950-pro-512gb@workstation-z170:m2", ":pcie-slot"];
     let fit = ["drive", "fitted", "--from", "r.json", "--platform", "workstation-z170:m2"];
     for arguments in [&whatif[..], &fit[..]] {
-        let refused = lanemark!(folder.path(), arguments).output();
-        let text = String::from_utf8(refused.stderr).unwrap();
-        assert_eq!(refused.status.code(), Some(2), "{text}");
-        assert!(text.contains("--pattern"), "{text}");
+        lanemark!(folder.path(), arguments).fails_saying(2, "--pattern");
     }
 }
 
@@ -145,10 +139,8 @@ fn results_of_other_programs_are_accepted_like_saved_ones() {
     assert!(answer.contains("SEQ1M Q8T1 read") && answer.contains("2,097"), "{answer}");
     // A request for a figure that the text does not state is rejected, and the error names the figure.
     let terse = foreign("fio-terse-3.txt");
-    let refused =
-        lanemark!(folder.path(), &["compare", &terse, "--model", model, ":pcie-slot"]).output();
-    let message = String::from_utf8(refused.stderr).unwrap();
-    assert!(refused.status.code() == Some(2) && message.contains("--pattern"), "{message}");
+    lanemark!(folder.path(), &["compare", &terse, "--model", model, ":pcie-slot"])
+        .fails_saying(2, "--pattern");
 }
 
 #[test]
@@ -160,12 +152,8 @@ fn a_pipe_and_the_text_of_powershell_are_read() {
     std::fs::write(folder.path().join("wide.txt"), wide).unwrap();
     for path in ["wide.txt", "-", "/dev/stdin"] {
         let input = std::fs::File::open(foreign("diskspd.txt")).unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-            .args(["report", path])
-            .current_dir(folder.path())
-            .stdin(input)
-            .output()
-            .unwrap();
+        let mut report = lanemark!(folder.path(), &["report", path]).command();
+        let output = report.stdin(input).output().unwrap();
         let table = String::from_utf8(output.stdout).unwrap();
         assert!(table.contains("RND8K Q8T4 R75W25"), "{path}: {table}");
     }
@@ -177,9 +165,7 @@ fn a_foreign_file_is_never_overwritten_by_a_result() {
     let file = folder.path().join("mine.json");
     std::fs::write(&file, fio(&json!(null))).unwrap();
     let before = std::fs::read(&file).unwrap();
-    let output =
-        lanemark!(folder.path(), &["report", &foreign("fio-3.txt"), "--out", "mine.json"]).output();
-    assert_eq!(output.status.code(), Some(3));
+    lanemark!(folder.path(), &["report", &foreign("fio-3.txt"), "--out", "mine.json"]).ends_with(3);
     assert_eq!(std::fs::read(&file).unwrap(), before);
 }
 
@@ -187,26 +173,17 @@ fn a_foreign_file_is_never_overwritten_by_a_result() {
 fn a_command_line_of_fio_is_a_workload() {
     let folder = tempfile::tempdir().unwrap();
     let system = "samsung-950-pro-512gb@workstation-z170:m2";
-    let fio = [
-        "fio",
-        "--name=a b",
-        "--rw=randread",
-        "--bs=4k",
-        "--iodepth=32",
-        "--ioengine=libaio",
-        "--direct=1",
-        "--size=1g",
-        "--io_size=16m",
-    ];
-    let mut words = vec!["sim", system, "--no-save", "--no-interval", "--json", "--"];
-    words.extend(fio);
-    let result: Value = serde_json::from_str(&lanemark!(folder.path(), &words).stdout()).unwrap();
+    let rest =
+        "--rw=randread --bs=4k --iodepth=32 --ioengine=libaio --direct=1 --size=1g --io_size=16m";
+    let run = |words: &[&str]| lanemark!(folder.path(), &[&["sim", system], words].concat());
+    let options = ["--no-save", "--no-interval", "--json"];
+    let words = [&options[..], &["--", "fio", "--name=a b"]].concat();
+    let result = run(&words).with(rest).json();
     let test = &result["tests"][0]["test"];
     assert_eq!((&test["name"], &test["queue_depth"]), (&json!("a b"), &json!(32)));
     // The same command line is used in quotes, as the workload of a command.
-    let line = "fio --name='a b' --rw=randread --bs=4k --iodepth=32 --ioengine=libaio --direct=1 --size=1g --io_size=16m";
-    let quoted = ["sim", system, line, "--no-save", "--no-interval", "--json"];
-    let again: Value = serde_json::from_str(&lanemark!(folder.path(), &quoted).stdout()).unwrap();
+    let line = format!("fio --name='a b' {rest}");
+    let again = run(&[&[line.as_str()], &options[..]].concat()).json();
     assert_eq!(again["tests"], result["tests"]);
     for (words, says) in [
         (
@@ -218,9 +195,7 @@ fn a_command_line_of_fio_is_a_workload() {
         (vec!["sim", system, "quick", "--", "fio", "--rw=read"], "cannot be used with"),
         (vec!["sim", system, "--", "fio", "--rw=read", "--exec_prerun=true"], "exec_prerun"),
     ] {
-        let output = lanemark!(folder.path(), &words).output();
-        let message = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.code() == Some(2) && message.contains(says), "{words:?}: {message}");
+        lanemark!(folder.path(), &words).fails_saying(2, says);
     }
 }
 
@@ -228,41 +203,15 @@ fn a_command_line_of_fio_is_a_workload() {
 fn command_lines_of_other_programs_are_the_load_of_their_fio_line() {
     let folder = tempfile::tempdir().unwrap();
     let system = "samsung-950-pro-512gb@workstation-z170:m2";
-    let figures = |words: &[&str]| -> Value {
-        let mut all = vec!["sim", system, "--no-save", "--no-interval", "--json", "--"];
-        all.extend(words);
-        let result: Value = serde_json::from_str(&lanemark!(folder.path(), &all).stdout()).unwrap();
+    let figures = |line: &str| {
+        let sim = lanemark!(folder.path(), &["sim", system]);
+        let result = sim.with("--no-save --no-interval --json --").with(line).json();
         result["tests"][0]["samples"].clone()
     };
-    let dd = ["dd", "if=/dev/zero", "of=x", "bs=4k", "count=50", "oflag=direct,dsync"];
-    let fio = [
-        "fio",
-        "--name=dd",
-        "--rw=write",
-        "--bs=4k",
-        "--size=200k",
-        "--filename=x",
-        "--direct=1",
-        "--ioengine=psync",
-        "--fdatasync=1",
-        "--zero_buffers=1",
-    ];
-    assert_eq!(figures(&dd), figures(&fio));
-}
-
-#[test]
-fn a_job_file_of_any_name_is_a_workload() {
-    let folder = tempfile::tempdir().unwrap();
-    let job =
-        "; two sections\n[global]\nioengine=libaio\ndirect=1\nsize=16m\n\n[seq]\nrw=read\nbs=1m\n";
-    for name in ["job.txt", "job.fio", "job"] {
-        std::fs::write(folder.path().join(name), job).unwrap();
-        let system = "samsung-950-pro-512gb@workstation-z170:m2";
-        let words = ["sim", system, name, "--no-save", "--no-interval", "--json"];
-        let result: Value =
-            serde_json::from_str(&lanemark!(folder.path(), &words).stdout()).unwrap();
-        assert_eq!(result["tests"][0]["test"]["name"], "seq", "{name}");
-    }
+    let dd = "dd if=/dev/zero of=x bs=4k count=50 oflag=direct,dsync";
+    let fio = "fio --name=dd --rw=write --bs=4k --size=200k --filename=x --direct=1 --ioengine=psync \
+               --fdatasync=1 --zero_buffers=1";
+    assert_eq!(figures(dd), figures(fio));
 }
 
 #[test]
@@ -308,20 +257,27 @@ fn a_file_for_another_command_is_named_with_that_command() {
     }
 }
 
+/// A job file is recognised by its contents, and may be pasted.
 #[test]
-fn a_pasted_job_file_is_the_workload_that_it_contains() {
+fn a_job_file_of_any_name_is_a_workload() {
     let folder = tempfile::tempdir().unwrap();
-    let job = "$ cat job.fio\n[seq]\nrw=read\nbs=1m\nsize=16m\nioengine=libaio\ndirect=1\n";
-    let quoted: String = job.lines().map(|line| format!("> {line}\r\n")).collect();
+    let job =
+        "; two sections\n[global]\nioengine=libaio\ndirect=1\nsize=16m\n\n[seq]\nrw=read\nbs=1m\n";
+    let pasted = "$ cat job.fio\n[seq]\nrw=read\nbs=1m\nsize=16m\nioengine=libaio\ndirect=1\n";
+    let quoted: String = pasted.lines().map(|line| format!("> {line}\r\n")).collect();
     let wide = quoted.encode_utf16().flat_map(u16::to_le_bytes);
     let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(wide).collect();
-    let system = "samsung-950-pro-512gb@workstation-z170:m2";
-    for (name, bytes) in [("a.txt", job.as_bytes()), ("b.txt", quoted.as_bytes()), ("c.txt", &wide)]
-    {
+    for (name, bytes) in [
+        ("job.txt", job.as_bytes()),
+        ("job.fio", job.as_bytes()),
+        ("job", job.as_bytes()),
+        ("a.txt", pasted.as_bytes()),
+        ("b.txt", quoted.as_bytes()),
+        ("c.txt", &wide),
+    ] {
         std::fs::write(folder.path().join(name), bytes).unwrap();
-        let words = ["sim", system, name, "--no-save", "--no-interval", "--json"];
-        let result: Value =
-            serde_json::from_str(&lanemark!(folder.path(), &words).stdout()).unwrap();
+        let sim = lanemark!(folder.path(), &["sim", "samsung-950-pro-512gb@workstation-z170:m2"]);
+        let result = sim.with(name).with("--no-save --no-interval --json").json();
         assert_eq!(result["tests"][0]["test"]["name"], "seq", "{name}");
     }
 }

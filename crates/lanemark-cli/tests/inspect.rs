@@ -71,14 +71,8 @@ fn a_captured_tree_is_shown_with_its_limits() {
 fn json_is_all_of_stdout_and_a_drawing_is_a_file() {
     let folder = laptop();
     let drawing = folder.path().join("path.svg");
-    let output = inspect(&[
-        "nvme0n1",
-        "--sysfs",
-        root(&folder),
-        "--json",
-        "--svg",
-        drawing.to_str().unwrap(),
-    ]);
+    let svg = drawing.to_str().unwrap();
+    let output = inspect(&["nvme0n1", "--json", "--sysfs", root(&folder), "--svg", svg]);
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(value["target"], "nvme0n1");
     assert_eq!(value["devices"][0]["size_bytes"], 1_000_204_886_016_u64);
@@ -152,13 +146,9 @@ fn texts_of_lspci_are_read() {
 fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_names_the_expected_input() {
     use std::io::Write;
     let given = |arguments: &[&str], text: &str| {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = lanemark!(arguments).command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let _ = child.stdin.take().unwrap().write_all(text.as_bytes());
         child.wait_with_output().unwrap()
     };
@@ -277,12 +267,7 @@ fn a_captures_folder_is_private_and_any_signal_removes_it() {
 #[test]
 fn a_list_of_another_tool_names_the_librarys_drives() {
     let folder = tempfile::tempdir().unwrap();
-    let command = || Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    let run = |arguments: &[&str]| command().args(arguments).stdin(Stdio::null()).output().unwrap();
-    let piped = |arguments: &[&str], path: &str| {
-        let input = fs::File::open(path).unwrap();
-        command().args(arguments).stdin(input).output().unwrap()
-    };
+    let run = |arguments: &[&str]| lanemark!(folder.path(), arguments).output();
     let smart = r#"{"json_format_version": [1, 0], "device": {"name": "/dev/nvme0", "protocol": "NVMe"},
         "model_name": "WD_BLACK SN850X 1000GB", "user_capacity": {"bytes": 1000204886016},
         "nvme_smart_health_information_log": {"temperature": 64, "percentage_used": 97, "media_errors": 3}}"#;
@@ -301,20 +286,16 @@ fn a_list_of_another_tool_names_the_librarys_drives() {
         let path = folder.path().join(name);
         std::fs::write(&path, content).unwrap();
         let path = path.to_str().unwrap();
-        for arguments in [vec!["inspect", path]] {
-            let output = run(&arguments);
-            let printed = text(&output.stdout);
-            assert!(output.status.success(), "{name}: {}", text(&output.stderr));
-            for part in says {
-                assert!(printed.contains(part), "{name}: no {part} in {printed}");
-            }
-            // Control sequences of the terminal are not printed.
-            assert!(!printed.contains('\u{1b}'), "{printed:?}");
+        let printed = lanemark!(folder.path(), &["inspect", path]).stdout();
+        for part in says {
+            assert!(printed.contains(part), "{name}: no {part} in {printed}");
         }
-        let printed = piped(&["inspect", "-"], path);
+        // Control sequences of the terminal are not printed.
+        assert!(!printed.contains('\u{1b}'), "{printed:?}");
+        let mut piped = lanemark!(folder.path(), &["inspect", "-"]).command();
+        let printed = piped.stdin(fs::File::open(path).unwrap()).output().unwrap();
         assert!(text(&printed.stdout).contains(says[0]), "{name}: {}", text(&printed.stderr));
-        let json = run(&["inspect", path, "--json"]);
-        let drives: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+        let drives = lanemark!(folder.path(), &["inspect", path, "--json"]).json();
         assert!(drives[0]["model"].is_string(), "{drives}");
         let refused = run(&["inspect", path, "--svg", "x.svg"]);
         assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));

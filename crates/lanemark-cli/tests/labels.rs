@@ -31,19 +31,8 @@ fn labels(table: &str) -> Vec<String> {
 fn rows_of_every_built_in_workload_are_distinct_at_every_width() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let library = Library::built_in();
-    let short = [
-        "sim",
-        SYSTEM,
-        "quick",
-        "--duration",
-        "1ms",
-        "--repeats",
-        "1",
-        "--no-interval",
-        "--out",
-        "one.json",
-    ];
-    lanemark!(folder.path(), &short).env("COLUMNS", 100.to_string()).stdout();
+    let sim = lanemark!(folder.path(), &["sim", SYSTEM, "quick"]).env("COLUMNS", 100.to_string());
+    sim.with("--duration 1ms --repeats 1 --no-interval --out one.json").stdout();
     let text = std::fs::read_to_string(folder.path().join("one.json")).unwrap();
     let one: Value = serde_json::from_str(&text).unwrap();
     let mut checked = 0;

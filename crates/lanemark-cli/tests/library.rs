@@ -5,7 +5,7 @@ use serde_json::Value;
 
 #[track_caller]
 fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&lanemark!(arguments).stdout()).unwrap()
+    lanemark!(arguments).json()
 }
 
 #[test]
@@ -70,24 +70,16 @@ fn filters_and_words_leave_the_matching_entries() {
 
 #[test]
 fn an_unknown_name_is_reported_with_similar_names() {
-    assert!(
-        lanemark!(&["library", "samsung-950-pro-521gb"])
-            .fails_with(2)
-            .contains("samsung-950-pro-512gb")
-    );
-    assert!(
-        lanemark!(&["library", "samsung-950-pro-512gb", "--kind", "platform"])
-            .fails_with(2)
-            .contains("unknown")
-    );
-    assert!(lanemark!(&["library", "/etc/passwd.toml"]).fails_with(2).contains("can't be read"));
-    assert!(lanemark!(&["library", "Cargo.toml"]).fails_with(2).contains("is not a library file"));
-    assert!(lanemark!(&["library", "--year", "20x5"]).fails_with(2).contains("expected a year"));
-    assert!(
-        lanemark!(&["library", "--kind", "host", "--year", "2015"])
-            .fails_with(2)
-            .contains("apply only to drives")
-    );
+    for (arguments, part) in [
+        (&["samsung-950-pro-521gb"][..], "samsung-950-pro-512gb"),
+        (&["samsung-950-pro-512gb", "--kind", "platform"], "unknown"),
+        (&["/etc/passwd.toml"], "can't be read"),
+        (&["Cargo.toml"], "is not a library file"),
+        (&["--year", "20x5"], "expected a year"),
+        (&["--kind", "host", "--year", "2015"], "apply only to drives"),
+    ] {
+        lanemark!(&[&["library"], arguments].concat()).fails_saying(2, part);
+    }
 }
 
 #[test]
@@ -99,17 +91,13 @@ fn a_platform_without_a_drive_has_a_path() {
     let dmi = found["links"].as_array().unwrap().iter().find(|link| link["name"] == "DMI 3.0");
     let rate = dmi.unwrap()["rate_bytes_per_second"].as_f64().unwrap();
     assert!((0.9e9..1.0e9).contains(&rate), "{rate}");
-    assert!(lanemark!(&["inspect", "workstation-z710"]).fails_with(2).contains("workstation-z170"));
-    assert!(
-        lanemark!(&["inspect", "workstation-z170", "--workload", "quick"])
-            .fails_with(2)
-            .contains("a test requires a drive")
-    );
-    assert!(
-        lanemark!(&["inspect", "workstation-z170", "--set", "platform.no=1"])
-            .fails_with(2)
-            .contains("platform.no")
-    );
+    for (arguments, part) in [
+        (&["workstation-z710"][..], "workstation-z170"),
+        (&["workstation-z170", "--workload", "quick"], "a test requires a drive"),
+        (&["workstation-z170", "--set", "platform.no=1"], "platform.no"),
+    ] {
+        lanemark!(&[&["inspect"], arguments].concat()).fails_saying(2, part);
+    }
 }
 
 /// Four 550 MB/s drives downstream of one PCIe 2.0 lane share its throughput, and the command reports the loss.
@@ -163,15 +151,9 @@ fn a_part_of_a_name_an_alias_and_a_model_are_suggested_with_the_list() {
             "{system}: {message}"
         );
     }
-    let axis = [
-        "sweep",
-        "samsung-970-evo-1tb@workstation-z170:m2",
-        "--workload",
-        "quick:rnd4k-q32t1-read",
-        "--axis",
-        "qd=1,2",
-    ];
-    assert!(lanemark!(&axis).fails_with(2).contains("did you mean `queue_depth`?"));
+    lanemark!(&["sweep", "samsung-970-evo-1tb@workstation-z170:m2"])
+        .with("--workload quick:rnd4k-q32t1-read --axis qd=1,2")
+        .fails_saying(2, "did you mean `queue_depth`?");
     // A drive that is given without a port is listed with exactly the ports that it fits.
     let message = lanemark!(&["sim", &format!("{DRIVE}@workstation-z170"), "quick"]).fails_with(2);
     for port in ["pcie-slot", "m2"] {

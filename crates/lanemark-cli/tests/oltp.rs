@@ -1,30 +1,27 @@
 //! `lanemark oltp` as a user sees it, on SQLite with little data.
 
 use std::path::Path;
-use std::process::{Command, Output};
 
-use lanemark_testbed::{Lanemark, lanemark};
+use lanemark_testbed::{Lanemark, lanemark, stderr};
+use serde_json::{Value, json};
 
 fn oltp(folder: &Path, arguments: &[&str]) -> Lanemark {
     lanemark!(folder, &[&["oltp"], arguments].concat())
 }
 
-fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
+fn read(folder: &Path, file: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(folder.join(file)).unwrap()).unwrap()
 }
 
-/// Returns the exit code and the message.
-fn failure(output: &Output) -> (Option<i32>, String) {
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+/// Saves a run, and returns it.
+fn run(folder: &Path, file: &str) -> Value {
+    let times = ["--ramp", "100 ms", "--duration", "300 ms", "--repeats", "3", "--out", file];
+    oltp(folder, &[&["run", "--users", "2"], &times[..]].concat()).stdout();
+    read(folder, file)
 }
 
-/// Returns a saved run with changed samples.
-fn saved(folder: &Path, file: &str, change: impl Fn(&mut serde_json::Value)) -> String {
-    let text = std::fs::read_to_string(folder.join(file)).unwrap();
-    let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
-    run["tests"][0]["samples"].as_array_mut().unwrap().iter_mut().for_each(change);
-    run.to_string()
+fn samples(run: &mut Value) -> impl Iterator<Item = &mut Value> {
+    run["tests"][0]["samples"].as_array_mut().unwrap().iter_mut()
 }
 
 const LOAD: [&str; 3] = ["load", "--scale", "100"];
@@ -38,8 +35,7 @@ fn a_loaded_database_runs_is_consistent_and_is_compared() {
     for file in ["a.json", "b.json"] {
         let mut args = vec!["run", "--users", "2", "--ramp", "100 ms", "--duration", "300 ms"];
         args.extend(["--repeats", "3", "--out", file]);
-        let output = oltp(here, &args).output();
-        let printed = stdout(&output);
+        let (printed, messages) = oltp(here, &args).texts();
         for part in [
             "tpm ",
             "NOPM",
@@ -51,7 +47,6 @@ fn a_loaded_database_runs_is_consistent_and_is_compared() {
             assert!(printed.contains(part), "{part}: {printed}");
         }
         // Progress is shown only on terminals.
-        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(messages.lines().count(), 1, "{messages}");
         assert!(messages.starts_with("saved "), "{messages}");
     }
@@ -68,18 +63,18 @@ fn a_loaded_database_runs_is_consistent_and_is_compared() {
     assert!(same.contains("no difference shown"), "{same}");
     // Saves a run with three times the throughput, on otherwise idle processors.
     for (file, tpm) in [("calm.json", 1e5), ("thrice.json", 3e5)] {
-        let run = saved(here, "a.json", |sample| {
+        let mut run = read(here, "a.json");
+        for sample in samples(&mut run) {
             sample["transactions"]["per_minute"] = tpm.into();
             sample["transactions"]["processor_others"] = 0.0.into();
-        });
-        std::fs::write(here.join(file), run).unwrap();
+        }
+        std::fs::write(here.join(file), run.to_string()).unwrap();
     }
     let fleet =
         ["plan", "fleet", "--present", "calm.json", "--other", "thrice.json", "--nodes", "40"];
     let many = lanemark!(here, &fleet).stdout();
     assert!(many.contains("26 saved"), "{many}");
-    let written = failure(&lanemark!(here, &["compare", "a.json", "oltp.db"]).output());
-    assert_eq!(written.0, Some(2), "{}", written.1);
+    lanemark!(here, &["compare", "a.json", "oltp.db"]).ends_with(2);
 }
 
 /// The amounts of the payments of one user are random. If the second repeat had the seed of the first, it would begin
@@ -126,8 +121,9 @@ fn passwords_are_not_printed() {
             &["run", "--database", name, "--no-such-option"],
             &["check", name],
         ] {
-            let (code, message) = failure(&oltp(folder.path(), words).output());
-            assert!(code != Some(0) && !message.contains("s3"), "{words:?}: {message}");
+            let output = oltp(folder.path(), words).output();
+            let message = stderr(&output);
+            assert!(!output.status.success() && !message.contains("s3"), "{words:?}: {message}");
         }
     }
 }
@@ -138,10 +134,10 @@ fn nothing_is_created_through_a_link() {
     let link = folder.path().join("link.db");
     let target = folder.path().join("target.db");
     std::os::unix::fs::symlink(&target, &link).unwrap();
-    let (code, message) = failure(
-        &oltp(folder.path(), &[&LOAD[..], &["--database", "sqlite:link.db"]].concat()).output(),
-    );
-    assert!(code != Some(0) && message.contains("link without a target"), "{message}");
+    let to_link = [&LOAD[..], &["--database", "sqlite:link.db"]].concat();
+    let output = oltp(folder.path(), &to_link).output();
+    let message = stderr(&output);
+    assert!(!output.status.success() && message.contains("link without a target"), "{message}");
     assert!(link.is_symlink() && !target.exists());
     // A link to an existing database is followed.
     oltp(folder.path(), &[&LOAD[..], &["--database", "sqlite:target.db"]].concat()).stdout();
@@ -152,20 +148,13 @@ fn nothing_is_created_through_a_link() {
 fn errors_are_reported_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    let (code, error) = failure(&oltp(here, &["run"]).output());
-    assert_eq!(code, Some(2), "{error}");
-    assert!(error.contains("hint: load first: lanemark oltp load"), "{error}");
+    oltp(here, &["run"]).fails_saying(2, "hint: load first: lanemark oltp load");
     std::fs::write(here.join("oltp.db"), "a letter").unwrap();
-    let (code, error) = failure(&oltp(here, &LOAD).output());
-    assert_eq!(code, Some(3), "{error}");
-    assert!(error.contains("hint: to replace it: --overwrite oltp.db"), "{error}");
+    oltp(here, &LOAD).fails_saying(3, "hint: to replace it: --overwrite oltp.db");
     oltp(here, &[&LOAD[..], &["--overwrite", "oltp.db"]].concat()).stdout();
-    let (code, error) = failure(&oltp(here, &["run", "--users", "48"]).output());
-    assert_eq!(code, Some(2), "{error}");
-    assert!(error.contains("48 users require 5 warehouses"), "{error}");
-    let (code, error) = failure(&oltp(here, &["check", "--database", "oracle://x"]).output());
-    assert_eq!(code, Some(2), "{error}");
-    assert!(error.contains("does not name a database"), "{error}");
+    oltp(here, &["run", "--users", "48"]).fails_saying(2, "48 users require 5 warehouses");
+    let unknown = ["check", "--database", "oracle://x"];
+    oltp(here, &unknown).fails_saying(2, "does not name a database");
 }
 
 #[test]
@@ -175,9 +164,7 @@ fn help_and_errors_name_the_databases_that_are_built_in() {
     for (name, built_in) in [("postgres", true), ("mysql", cfg!(feature = "mysql"))] {
         assert_eq!(help.contains(&format!("{name}://")), built_in, "{help}");
         let database = format!("{name}://me@127.0.0.1:1/x");
-        let (code, error) =
-            failure(&oltp(folder.path(), &["check", "--database", &database]).output());
-        assert_eq!(code, Some(2), "{error}");
+        let error = oltp(folder.path(), &["check", "--database", &database]).ends_with(2).1;
         let left_out = error.contains("--features mysql");
         assert_eq!(left_out, !built_in, "{error}");
         assert_eq!(error.contains("can't be reached"), built_in, "{error}");
@@ -191,13 +178,10 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     oltp(here, &LOAD).stdout();
-    let times = ["--ramp", "100 ms", "--duration", "300 ms", "--repeats", "3"];
-    oltp(here, &[&["run", "--users", "2", "--out", "a.json"], &times[..]].concat()).stdout();
+    let mut run = run(here, "a.json");
     // The number of requests to the device depends on the machine; the transaction itself reads two pages and writes
     // three.
-    let mut run: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(here.join("a.json")).unwrap()).unwrap();
-    for sample in run["tests"][0]["samples"].as_array_mut().unwrap() {
+    for sample in samples(&mut run) {
         let transactions = &sample["transactions"];
         let kinds = transactions["kinds"].as_object().unwrap();
         let count = transactions["count"].as_u64().unwrap();
@@ -207,7 +191,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
             .filter_map(|kind| kinds.get(*kind)?["count"].as_u64())
             .sum();
         let log = count - undone - reading;
-        sample["evidence"]["device"] = serde_json::json!({
+        sample["evidence"]["device"] = json!({
             "name": "vda", "reads": 2 * count, "read_bytes": 16_384 * count, "read_time_ns": 0,
             "writes": 3 * count + log, "written_bytes": 0, "write_time_ns": 0, "flushes": 0, "flush_time_ns": 0,
             "busy_ns": 0, "trims": 0, "elapsed_ns": 0,
@@ -226,29 +210,18 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     );
     lanemark!(here, &["report", "a.json", "--out", "as-measured.toml"]).stdout();
     lanemark!(here, &["report", "a.json", "--out", "as-measured.toml"]).stdout();
-    let simulated = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .current_dir(here)
-        .args(["sim", "samsung-pm9a3-7680gb@server-pcie5:bay", "as-measured.toml", "--json"])
-        .args(["--repeats", "1", "--duration", "20 s"])
-        .output()
-        .unwrap();
-    let result: serde_json::Value = serde_json::from_str(&stdout(&simulated)).unwrap();
+    let system = "samsung-pm9a3-7680gb@server-pcie5:bay";
+    let simulated = lanemark!(here, &["sim", system, "as-measured.toml", "--json"]);
+    let result = simulated.with("--repeats 1 --duration 20s").json();
     let measured = &result["tests"][0]["samples"][0]["transactions"];
     let of = |key: &str| measured[key].as_f64().unwrap();
     assert!((of("page_reads") / 2.0 - 1.0).abs() < 0.1, "{measured}");
     assert!((of("page_writes") / 3.0 - 1.0).abs() < 0.1, "{measured}");
     // A measured device does not require the option, and a run without a known device does not mention it.
-    let real = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .current_dir(here)
-        .args(["bench", ".", "as-measured.toml"])
-        .output()
-        .unwrap();
-    let (code, text) = failure(&real);
-    assert_eq!(code, Some(2), "{text}");
-    assert!(text.contains("lanemark oltp run"), "{text}");
+    lanemark!(here, &["bench", ".", "as-measured.toml"]).fails_saying(2, "lanemark oltp run");
     // The sessions' waits for data and log are not counted as time elsewhere, even though the device was fast: a
     // throttle delayed the requests.
-    let elsewhere = |run: &serde_json::Value| {
+    let elsewhere = |run: &Value| {
         std::fs::write(here.join("a.json"), run.to_string()).unwrap();
         let text = workload("a.json");
         let line = text.lines().find(|line| line.starts_with("elsewhere")).unwrap().to_owned();
@@ -260,8 +233,8 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     };
     let (before, _, line) = elsewhere(&run);
     assert!(line.contains("the drive's time"), "{line}");
-    for sample in run["tests"][0]["samples"].as_array_mut().unwrap() {
-        sample["transactions"]["waits"] = serde_json::json!({
+    for sample in samples(&mut run) {
+        sample["transactions"]["waits"] = json!({
             "period_ms": 10, "looks": 100, "samples": { "processor": 160, "log": 30, "read": 10 },
         });
     }
@@ -271,7 +244,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     assert!(after < before, "{before} {after}");
     // Lock waits are proportional to the duration of transactions. The factor is the number of sessions that waited for
     // a lock, divided by the number of sessions that were working or waiting for the drive.
-    for sample in run["tests"][0]["samples"].as_array_mut().unwrap() {
+    for sample in samples(&mut run) {
         sample["transactions"]["waits"]["samples"]["lock"] = 40.into();
     }
     let (without_locks, _, line) = elsewhere(&run);
@@ -280,12 +253,10 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     assert!(text.contains("\nlocks        = { value = 0.2000,"), "{text}");
     run["tests"][0]["samples"][0].as_object_mut().unwrap().remove("evidence");
     std::fs::write(here.join("b.json"), run.to_string()).unwrap();
-    let (code, text) = failure(&lanemark!(here, &["report", "b.json", "--out", "b.toml"]).output());
-    assert_eq!(code, Some(2), "{text}");
-    assert!(text.contains("does not contain the counters of its device"), "{text}");
+    lanemark!(here, &["report", "b.json", "--out", "b.toml"])
+        .fails_saying(2, "does not contain the counters of its device");
     std::fs::write(here.join("mine.toml"), "precious").unwrap();
-    let (code, _) = failure(&lanemark!(here, &["report", "a.json", "--out", "mine.toml"]).output());
-    assert_eq!(code, Some(3));
+    lanemark!(here, &["report", "a.json", "--out", "mine.toml"]).ends_with(3);
     assert_eq!(std::fs::read_to_string(here.join("mine.toml")).unwrap(), "precious");
 }
 
@@ -295,12 +266,9 @@ fn runs_on_databases_are_results_as_all_others_are() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     oltp(here, &LOAD).stdout();
-    let times = ["--ramp", "100 ms", "--duration", "300 ms", "--repeats", "3"];
-    oltp(here, &[&["run", "--users", "2", "--out", "new.json"], &times[..]].concat()).stdout();
+    let new = run(here, "new.json");
     let saved = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/saved/postgresql.json");
     std::fs::copy(saved, here.join("postgresql.json")).unwrap();
-    let new: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(here.join("new.json")).unwrap()).unwrap();
     assert_eq!((&new["schema_version"], &new["target"]["kind"]), (&1.into(), &"database".into()));
     assert!(new["provenance"]["machine"]["cores"].as_u64() > Some(0), "{new}");
     lanemark!(here, &["report", "postgresql.json", "--out", "asked.toml"]).stdout();
@@ -323,18 +291,12 @@ fn runs_on_databases_are_results_as_all_others_are() {
     let planned = lanemark!(here, &[&["plan", "fleet"], &both[..]].concat()).stdout();
     assert!(planned.contains("59100 / (11820 x 100%)"), "{planned}");
     // A simulated run with different users is not comparable.
-    std::fs::write(
-        here.join("more.json"),
-        std::fs::read_to_string(here.join("model.json"))
-            .unwrap()
-            .replace("\"threads\":2", "\"threads\":3"),
-    )
-    .unwrap();
+    let more = std::fs::read_to_string(here.join("model.json")).unwrap();
+    let more = more.replace("\"threads\":2", "\"threads\":3");
+    std::fs::write(here.join("more.json"), more).unwrap();
     let both = ["--present", "postgresql.json", "--other", "more.json"];
-    let (code, error) =
-        failure(&lanemark!(here, &[&["plan", "fleet"], &both[..]].concat()).output());
-    assert_eq!(code, Some(2), "{error}");
-    assert!(error.contains("are results of different tests"), "{error}");
+    lanemark!(here, &[&["plan", "fleet"], &both[..]].concat())
+        .fails_saying(2, "are results of different tests");
     let table = lanemark!(here, &["report", "new.json", "--format", "table"]).stdout();
     assert!(table.contains("SQLite 3.") && table.contains("tpm"), "{table}");
     let json = lanemark!(here, &["report", "new.json", "--format", "json"]).stdout();
@@ -345,21 +307,11 @@ fn runs_on_databases_are_results_as_all_others_are() {
         (&["report", "new.json", "--format", "fio-json"][..], ".json, .csv"),
         (&["compare", "new.json", "--set", "drive.flash.read=1 us"][..], "--out workload.toml"),
     ] {
-        let (code, error) = failure(&lanemark!(here, args).output());
-        assert_eq!(code, Some(2), "{error}");
-        assert!(error.contains(hint), "{hint}: {error}");
+        lanemark!(here, args).fails_saying(2, hint);
     }
-    let newer = json_of(here, "postgresql.json", |run| run["schema_version"] = 2.into());
-    std::fs::write(here.join("newer.json"), newer).unwrap();
-    let (code, error) =
-        failure(&lanemark!(here, &["report", "newer.json", "--out", "x.html"]).output());
-    assert_eq!(code, Some(2), "{error}");
-    assert!(error.contains("has schema version 2, but this program reads version 1"), "{error}");
-}
-
-fn json_of(folder: &Path, file: &str, change: impl Fn(&mut serde_json::Value)) -> String {
-    let text = std::fs::read_to_string(folder.join(file)).unwrap();
-    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
-    change(&mut value);
-    value.to_string()
+    let mut newer = read(here, "postgresql.json");
+    newer["schema_version"] = 2.into();
+    std::fs::write(here.join("newer.json"), newer.to_string()).unwrap();
+    lanemark!(here, &["report", "newer.json", "--out", "x.html"])
+        .fails_saying(2, "has schema version 2, but this program reads version 1");
 }

@@ -119,11 +119,7 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     let is_late = run["warnings"].to_string().contains("not-delivered");
     assert_eq!(rows[1][9] == "false", is_late, "{table}");
     assert_eq!(messages.contains("INVALID"), table.contains(",false"), "{messages}");
-    let compared = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args(["compare", names[1], names[0]])
-        .output()
-        .unwrap();
-    assert!(compared.status.success(), "{}", stderr(&compared));
+    lanemark!(&["compare", names[1], names[0]]).stdout();
     gone(&work);
     assert_eq!(fs::read_dir(&work).unwrap().count(), 0);
 }

@@ -31,22 +31,9 @@ fn results() -> tempfile::TempDir {
         .collect();
     let text = format!("{}{tests}", DEPTHS.replace("interval = \"1 ms\"\n", ""));
     fs::write(folder.path().join("depths.toml"), text).unwrap();
-    let system = "samsung-850-pro-1tb@workstation-z170:sata";
-    let ran = lanemark!(
-        folder.path(),
-        &[
-            "sim",
-            system,
-            "depths.toml",
-            "--no-interval",
-            "--interval",
-            "1ms",
-            "--out",
-            "depths.json",
-        ]
-    )
-    .output();
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let sim = ["sim", "samsung-850-pro-1tb@workstation-z170:sata", "depths.toml"];
+    let sim = lanemark!(folder.path(), &sim);
+    sim.with("--no-interval --interval 1ms --out depths.json").stdout();
     folder
 }
 
@@ -55,10 +42,8 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
     let folder = results();
     for chart in CHARTS {
         let out = format!("{chart}.svg");
-        let ran =
-            lanemark!(folder.path(), &["report", "depths.json", "--chart", chart, "--out", &out])
-                .output();
-        assert!(ran.status.success(), "{chart}: {}", stderr(&ran));
+        lanemark!(folder.path(), &["report", "depths.json", "--chart", chart, "--out", &out])
+            .stdout();
         let svg = fs::read_to_string(folder.path().join(&out)).unwrap();
         assert!(svg.starts_with("<?xml") && svg.trim_end().ends_with("</svg>"), "{chart}");
         assert!(!svg.contains("var(") && !svg.contains("url(") && !svg.contains("href"), "{chart}");
@@ -66,9 +51,7 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
         assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count(), "{chart}");
         assert!(svg.matches("class=\"title\"").count() >= 1, "{chart} lacks a panel");
     }
-    let dark = lanemark!(folder.path(), &["report", "depths.json", "--dark", "--out", "dark.svg"])
-        .output();
-    assert!(dark.status.success(), "{}", stderr(&dark));
+    lanemark!(folder.path(), &["report", "depths.json", "--dark", "--out", "dark.svg"]).stdout();
     assert!(fs::read_to_string(folder.path().join("dark.svg")).unwrap().contains("#16181a"));
     // A panel is selected by its title, and an existing drawing with the same name is overwritten.
     let one =

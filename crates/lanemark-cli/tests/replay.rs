@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn replay(arguments: &[&str]) -> Lanemark {
 fn json(arguments: &[&str]) -> Value {
     let mut arguments = arguments.to_vec();
     arguments.push("--json");
-    serde_json::from_str(&replay(&arguments).stdout()).unwrap()
+    replay(&arguments).json()
 }
 
 /// Writes a trace of random reads and some writes, 20 µs apart.
@@ -63,10 +63,8 @@ fn a_trace_is_replayed_shown_and_saved_with_its_hash() {
     assert_eq!((&replay["requests"], &replay["speed"]), (&5_000.into(), &1.0.into()));
     assert_eq!(saved["provenance"]["inputs"][&trace].as_str().unwrap().len(), 64);
     // The views of saved results accept the result.
-    let mut report = Command::new(env!("CARGO_BIN_EXE_lanemark"));
     let page = folder.path().join("page.html");
-    let status = report.args(["report", out, "--out", page.to_str().unwrap()]).output().unwrap();
-    assert!(status.status.success(), "{}", stderr(&status));
+    lanemark!(&["report", out, "--out", page.to_str().unwrap()]).stdout();
 }
 
 #[test]
@@ -137,8 +135,8 @@ fn the_time_of_each_request_is_a_file_that_is_a_trace_itself() {
 fn several_devices_are_put_on_one_drive_on_request() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    let message = replay(&[NVME, &sample("msr.csv"), "--out", out]).fails_with(2);
-    assert!(message.contains("use --as-one to replay all devices on one drive"), "{message}");
+    replay(&[NVME, &sample("msr.csv"), "--out", out])
+        .fails_saying(2, "use --as-one to replay all devices on one drive");
     // MQSim itself ignores the numbers of devices.
     for arguments in [vec!["msr.csv", "--as-one", "--wrap"], vec!["mqsim.trace"]] {
         let trace = sample(arguments[0]);
@@ -153,14 +151,9 @@ fn a_trace_that_is_piped_in_is_read_and_a_bench_says_that_it_reads_twice() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let given = |arguments: &[&str]| {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-            .args(arguments)
-            .current_dir(project())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = lanemark!(arguments).command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let text = fs::read(sample("mqsim.trace")).unwrap();
         // A command that rejects the pipe does not read it.
         let _ = child.stdin.take().unwrap().write_all(&text);
@@ -184,8 +177,8 @@ fn a_trace_without_replayable_events_is_an_error_that_names_its_events() {
     fs::write(&path, line).unwrap();
     let out = folder.path().to_str().unwrap();
     let path = path.to_str().unwrap();
-    let message = replay(&[NVME, path, "--out", out]).fails_with(2);
-    assert!(message.contains("the trace contains the events C (complete)"), "{message}");
+    let message = replay(&[NVME, path, "--out", out])
+        .fails_saying(2, "the trace contains the events C (complete)");
     assert!(message.contains("add --action C"), "{message}");
     replay(&[NVME, path, "--action", "C", "--out", out]).stdout();
 }
@@ -197,8 +190,8 @@ fn whole_numbers_that_may_be_of_either_simulator_are_refused() {
     fs::write(&path, "0 0 29320 8 1\n5 0 102400 16 0\n17 0 204800 8 1\n").unwrap();
     let out = folder.path().to_str().unwrap();
     let path = path.to_str().unwrap();
-    let message = replay(&[NVME, path, "--out", out]).fails_with(2);
-    assert!(message.contains("--trace-format mqsim or --trace-format disksim"), "{message}");
+    replay(&[NVME, path, "--out", out])
+        .fails_saying(2, "--trace-format mqsim or --trace-format disksim");
     let span = |format| {
         let result = json(&[NVME, path, "--trace-format", format, "--out", out]);
         result["tests"][0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap()
@@ -253,8 +246,7 @@ fn wrong_input_is_reported_with_its_line_and_exits_with_2() {
     for (arguments, expected) in cases {
         let mut arguments = arguments.to_vec();
         arguments.extend(["--out", out]);
-        let message = replay(&arguments).fails_with(2);
-        assert!(message.contains(expected), "{arguments:?} said: {message}");
+        replay(&arguments).fails_saying(2, expected);
     }
     let far = folder.path().join("far.csv");
     fs::write(&far, "op,offset,size\nread,9000000000000,4096\n").unwrap();
@@ -311,7 +303,7 @@ fn ctrl_c_saves_the_results_so_far() {
 }
 
 /// Writes a trace of 400 requests of 4 KiB, one per millisecond: three reads, then a write, and so on, over 8 MiB.
-fn steady_trace(folder: &Path) -> PathBuf {
+fn steady_trace(folder: &Path) {
     let lines: String = (0..400u64)
         .map(|index| {
             let kind = if index % 4 == 3 { "Write" } else { "Read" };
@@ -320,42 +312,33 @@ fn steady_trace(folder: &Path) -> PathBuf {
             format!("{time},host,0,{kind},{offset},4096,100\n")
         })
         .collect();
-    let path = folder.join("steady.csv");
-    fs::write(&path, lines).unwrap();
-    path
+    fs::write(folder.join("steady.csv"), lines).unwrap();
 }
 
 #[test]
 fn a_trace_is_replayed_on_a_real_file_at_its_times_or_as_fast_as_possible() {
     let folder = tempfile::tempdir().unwrap();
-    let trace = steady_trace(folder.path());
-    let target = folder.path().join("target.dat");
-    let bench = |more: &[&str]| {
-        let out = folder.path().join("out");
-        let mut words = vec!["bench", target.to_str().unwrap(), trace.to_str().unwrap()];
-        words.extend(["--trace-format", "msr", "--json", "--out", out.to_str().unwrap()]);
-        words.extend(more);
-        let program = Command::new(env!("CARGO_BIN_EXE_lanemark")).args(&words).output();
-        let output = program.unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert!(!target.exists(), "the file was left");
+    steady_trace(folder.path());
+    let bench = |more: &str| {
+        let run = lanemark!(folder.path(), &["bench", "target.dat", "steady.csv"]);
+        let result = run.with("--trace-format msr --json --out out").with(more).json();
+        assert!(!folder.path().join("target.dat").exists(), "the file was left");
         result
     };
     let only = |result: &Value| result["tests"][0]["samples"][0].clone();
-    let recorded = bench(&[]);
+    let recorded = bench("");
     let one = only(&recorded);
     assert_eq!(one["reads"]["latency"]["count"], 300);
     assert_eq!(one["writes"]["latency"]["count"], 100);
     let seconds = one["elapsed_ns"].as_f64().unwrap() / 1e9;
     assert!((0.39..0.8).contains(&seconds), "{seconds} s for a trace of 0.4");
     assert_eq!(one["punctuality"]["lateness"]["count"], 400);
-    let twice = only(&bench(&["--speed", "2x", "--limit", "200"]));
+    let twice = only(&bench("--speed 2x --limit 200"));
     let seconds = twice["elapsed_ns"].as_f64().unwrap() / 1e9;
     assert!((0.09..0.4).contains(&seconds), "{seconds} s for half of it at twice the speed");
-    let fast = only(&bench(&["--as-fast-as-possible", "--queue-depth", "4"]));
+    let fast = only(&bench("--as-fast-as-possible --queue-depth 4"));
     assert_eq!(fast["reads"]["latency"]["count"], 300);
     assert!(fast["punctuality"].is_null());
-    let wrapped = bench(&["--as-fast-as-possible", "--wrap", "--size", "1MiB"]);
+    let wrapped = bench("--as-fast-as-possible --wrap --size 1MiB");
     assert_eq!(wrapped["workload"]["tests"][0]["span_bytes"], 1 << 20);
 }

@@ -5,7 +5,6 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use lanemark_testbed::lanemark;
-use serde_json::Value;
 
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
@@ -21,7 +20,7 @@ fn names(folder: &Path) -> Vec<String> {
 fn a_built_in_study_runs_from_an_empty_folder_and_a_file_takes_precedence() {
     let folder = tempfile::tempdir().unwrap();
     let study = ["study", "hard-disk", "--no-interval", "--no-save", "--json"];
-    let built_in: Value = serde_json::from_str(&lanemark!(folder.path(), &study).stdout()).unwrap();
+    let built_in = lanemark!(folder.path(), &study).json();
     assert_eq!(built_in["id"], "hard-disk");
     let inputs = built_in["provenance"]["inputs"].as_object().unwrap();
     assert!(inputs.contains_key("studies/hard-disk.toml"), "{inputs:?}");
@@ -32,10 +31,10 @@ fn a_built_in_study_runs_from_an_empty_folder_and_a_file_takes_precedence() {
     let text = fs::read_to_string(&copy).unwrap();
     let title = text.lines().find(|line| line.starts_with("title")).unwrap();
     fs::write(folder.path().join("hard-disk"), text.replace(title, "title = \"mine\"")).unwrap();
-    let named: Value = serde_json::from_str(&lanemark!(folder.path(), &study).stdout()).unwrap();
+    let named = lanemark!(folder.path(), &study).json();
     assert_eq!(named["title"], "mine");
     let file = ["study", "hard-disk.toml", "--no-interval", "--no-save", "--json"];
-    let file: Value = serde_json::from_str(&lanemark!(folder.path(), &file).stdout()).unwrap();
+    let file = lanemark!(folder.path(), &file).json();
     assert_eq!(file["figures"], built_in["figures"]);
 }
 
@@ -47,25 +46,21 @@ fn an_unknown_study_is_refused_with_the_nearest_one() {
         message.contains("did you mean `sata-express`") || message.contains("sata-express"),
         "{message}"
     );
-    let message = lanemark!(folder.path(), &["study", "studies/sata-express.toml"]).fails_with(2);
-    assert!(message.contains("`sata-express` is built in"), "{message}");
+    lanemark!(folder.path(), &["study", "studies/sata-express.toml"])
+        .fails_saying(2, "`sata-express` is built in");
     let message = lanemark!(folder.path(), &["study", "studies/none.toml"]).fails_with(2);
     assert!(!message.contains("built in"), "{message}");
     // A folder is not a study, and a pipe is not a file.
     fs::create_dir(folder.path().join("hard-disk")).unwrap();
     lanemark!(folder.path(), &["study", "hard-disk", "--no-interval", "--no-save", "--json"])
         .stdout();
-    let message = lanemark!(folder.path(), &["study", "/dev/zero"]).fails_with(2);
-    assert!(message.contains("not a file"), "{message}");
+    lanemark!(folder.path(), &["study", "/dev/zero"]).fails_saying(2, "not a file");
 }
 
 #[test]
 fn every_listed_sample_is_copied_and_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
-    let listed: Value = serde_json::from_str(
-        &lanemark!(folder.path(), &["library", "--kind", "sample", "--json"]).stdout(),
-    )
-    .unwrap();
+    let listed = lanemark!(folder.path(), &["library", "--kind", "sample", "--json"]).json();
     let listed = listed.as_array().unwrap();
     let text = lanemark!(folder.path(), &["library", "--kind", "sample"]).stdout();
     lanemark!(folder.path(), &["library", "--copy", "all/of them"]).stdout();
@@ -119,11 +114,9 @@ fn a_copy_overwrites_nothing_and_follows_no_link() {
     let output = lanemark!(folder.path(), &copy).output();
     assert!(String::from_utf8_lossy(&output.stderr).contains("with the same contents"));
     fs::write(&file, "mine").unwrap();
-    assert!(lanemark!(folder.path(), &copy).fails_with(3).contains("msr.csv exists"));
+    lanemark!(folder.path(), &copy).fails_saying(3, "msr.csv exists");
     // One existing name prevents all files from being written.
-    assert!(
-        lanemark!(folder.path(), &["library", "--copy", "here"]).fails_with(3).contains("msr.csv")
-    );
+    lanemark!(folder.path(), &["library", "--copy", "here"]).fails_saying(3, "msr.csv");
     assert_eq!(
         (names(&folder.path().join("here")), fs::read(&file).unwrap()),
         (vec!["msr.csv".into()], b"mine".to_vec())
@@ -137,11 +130,10 @@ fn a_copy_overwrites_nothing_and_follows_no_link() {
     lanemark!(folder.path(), &["library", "msr.csv", "--copy", "file"]).fails_with(1);
     lanemark!(folder.path(), &["library", "msr.csv", "--copy", "/proc/self"]).fails_with(1);
     for name in ["../Cargo.toml", "/etc/passwd", "", "golden/hard-disk"] {
-        let output = lanemark!(folder.path(), &["library", name, "--copy"]).fails_with(2);
-        assert!(output.contains("sample"), "{output}");
+        lanemark!(folder.path(), &["library", name, "--copy"]).fails_saying(2, "sample");
     }
-    let output = lanemark!(folder.path(), &["library", "mesured.json", "--copy"]).fails_with(2);
-    assert!(output.contains("measured.json"), "{output}");
+    lanemark!(folder.path(), &["library", "mesured.json", "--copy"])
+        .fails_saying(2, "measured.json");
     lanemark!(folder.path(), &["samples", "copy", "--all", "a", "b"]).fails_with(2);
     lanemark!(folder.path(), &["samples", "copy"]).fails_with(2);
 }

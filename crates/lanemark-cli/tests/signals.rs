@@ -13,6 +13,11 @@ const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 /// One second, plus the time that a busy machine may need to schedule a process.
 const SOON: Duration = Duration::from_millis(2500);
 
+/// Returns the saved result `r.json`.
+fn result(folder: &TempDir) -> Value {
+    serde_json::from_str(&fs::read_to_string(folder.path().join("r.json")).unwrap()).unwrap()
+}
+
 fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -64,9 +69,7 @@ fn each_signal_has_its_exit_code_and_leaves_nothing_of_a_measurement() {
         std::thread::sleep(Duration::from_millis(500));
         ends(child, signal, code);
         // The result contains the counts of the first test up to the signal.
-        let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
-        let result: Value = serde_json::from_str(&result).unwrap();
-        assert_eq!(result["complete"], false);
+        assert_eq!(result(&folder)["complete"], false);
         assert_eq!(names(folder.path()), [folder.path().join("r.json")]);
     }
 }
@@ -85,8 +88,7 @@ fn a_long_simulated_test_is_left_with_the_tests_before_it() {
     let output = ends(child, "-TERM", 143);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("short") && printed.contains("interrupted"), "{printed}");
-    let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
-    let result: Value = serde_json::from_str(&result).unwrap();
+    let result = result(&folder);
     assert_eq!(result["tests"].as_array().unwrap().len(), 1);
     assert!(result["warnings"].to_string().contains("interrupted"), "{}", result["warnings"]);
     assert!(folder.path().join("p.html").exists());
@@ -113,18 +115,14 @@ fn a_study_that_ends_within_a_long_test_saves_the_ended_tests() {
         label = \"One\"\ndrive = \"samsung-950-pro-512gb\"\nplatform = \"workstation-z170\"\n\
         port = \"pcie-slot\"\n";
     fs::write(folder.path().join("study.toml"), study).unwrap();
-    let child = lanemark!(
-        folder.path(),
-        &["study", "study.toml", "--full", "--out", "r.json", "--html", "p.html"]
-    )
-    .start();
+    let words = ["study", "study.toml", "--full", "--out", "r.json", "--html", "p.html"];
+    let child = lanemark!(folder.path(), &words).start();
     // The short test takes a moment, and the long test minutes.
     std::thread::sleep(Duration::from_millis(1500));
     let output = ends(child, "-TERM", 143);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("short") && printed.contains("interrupted"), "{printed}");
-    let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
-    let result: Value = serde_json::from_str(&result).unwrap();
+    let result = result(&folder);
     let run = &result["systems"][0]["run"];
     assert_eq!(
         (run["tests"].as_array().unwrap().len(), &run["complete"]),
@@ -138,14 +136,8 @@ fn a_study_that_ends_within_a_long_test_saves_the_ended_tests() {
 fn a_sweep_keeps_its_points_and_continues() {
     let folder = folder();
     let test = "crystaldiskmark-8:rnd4k-q32t1-read";
-    let sweep = |depths: &str, long: &str| {
-        let axis = format!("queue_depth={depths}");
-        let duration = format!("duration={long}");
-        let axes = ["--axis", &axis, "--axis", &duration, "--full", "--out", "s.csv"];
-        [&["sweep", NVME, "--workload", test][..], &axes].concat().join(" ")
-    };
-    let arguments = sweep("1,2", "1ms,1h");
-    let child = lanemark!(folder.path(), &arguments.split(' ').collect::<Vec<_>>()).start();
+    let sweep = lanemark!(folder.path(), &["sweep", NVME, "--workload", test, "--full"]);
+    let child = sweep.with("--axis queue_depth=1,2 --axis duration=1ms,1h --out s.csv").start();
     let rows = || fs::read_to_string(folder.path().join("s.csv")).unwrap_or_default();
     wait_for("row", || rows().lines().count() > 1);
     let output = ends(child, "-INT", 130);
@@ -156,12 +148,9 @@ fn a_sweep_keeps_its_points_and_continues() {
 #[test]
 fn commands_without_anything_to_keep_end_at_once() {
     let folder = folder();
-    let long = ["--workload", "crystaldiskmark-8", "--duration", "1000 s"];
-    let child = lanemark!(
-        folder.path(),
-        &[&["compare", NVME, "--queue-depth", "2", "--full"][..], &long].concat()
-    )
-    .start();
+    let child = lanemark!(folder.path(), &["compare", NVME, "--queue-depth", "2", "--full"])
+        .with("--workload crystaldiskmark-8 --duration 1000s")
+        .start();
     std::thread::sleep(Duration::from_millis(400));
     ends(child, "-HUP", 129);
     assert!(names(folder.path()).is_empty());

@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
-use lanemark_testbed::{Lanemark, lanemark, project, stderr};
+use lanemark_testbed::{Lanemark, lanemark, stderr};
 use tempfile::TempDir;
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
@@ -99,9 +99,7 @@ fn a_sweeps_provenance_is_adjacent_and_survives_a_restart() {
     sweep(&out, &[&axis[..], &["--jobs", "1"]].concat()).stdout();
     assert_eq!((fs::read(&out).unwrap(), fs::read(provenance(&out)).unwrap()), (rows, made));
     let page = folder.path().join("page.html");
-    let mut report = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-    report.arg("report").arg(&out).arg("--out").arg(&page);
-    assert!(report.output().unwrap().status.success());
+    lanemark!(&["report", out.to_str().unwrap(), "--out", page.to_str().unwrap()]).stdout();
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("<h2>Provenance</h2>") && page.contains(drive.as_str().unwrap()));
     // A file of the user is not overwritten.
@@ -156,15 +154,9 @@ fn one_core_and_many_give_the_same_result() {
 fn a_point_equals_a_separate_run() {
     let folder = folder();
     let out = folder.path().join("sweep.csv");
-    let run = folder.path().join("run.json");
     sweep(&out, &["--duration", "5ms", "--axis", "drive.flash.read=40us,80us"]).stdout();
-    let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args(["sim", NVME, READS, "--duration", "5ms", "--repeats", "1", "--json"])
-        .args(["--set", "drive.flash.read=80us", "--out", run.to_str().unwrap()])
-        .current_dir(project())
-        .output()
-        .unwrap();
-    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sim = lanemark!(folder.path(), &["sim", NVME, READS, "--set", "drive.flash.read=80us"]);
+    let result = sim.with("--duration 5ms --repeats 1 --json").json();
     let iops = result["tests"][0]["iops"]["value"].as_f64().unwrap();
     let row = &rows(&out)[1];
     assert_eq!((&row[0], &row[4]), ("1", "80us"));
@@ -175,17 +167,9 @@ fn a_point_equals_a_separate_run() {
 fn values_that_cannot_be_are_rows_with_the_reason() {
     let folder = folder();
     let out = folder.path().join("sweep.csv");
-    let axes = [
-        "--duration",
-        "2ms",
-        "--axis",
-        "queue_depth=0,8,99999999",
-        "--axis",
-        "drive.flash.channels=8,7000,many",
-        "--axis",
-        "port=pcie-slot,sata",
-    ];
-    let text = sweep(&out, &axes).stdout();
+    let text = sweep(&out, &["--axis", "queue_depth=0,8,99999999"])
+        .with("--axis drive.flash.channels=8,7000,many --axis port=pcie-slot,sata --duration 2ms")
+        .stdout();
     let rows = rows(&out);
     assert_eq!(rows.len(), 18);
     let good: Vec<&csv::StringRecord> =
@@ -209,30 +193,14 @@ fn drives_and_platforms_are_swept_by_their_names() {
     let folder = folder();
     let out = folder.path().join("sweep.csv");
     let page = folder.path().join("page.html");
-    let drives = "drive=samsung-950-pro-512gb,samsung-970-evo-1tb";
     let page_name = page.to_str().unwrap();
-    let text = sweep(
-        &out,
-        &[
-            "--duration",
-            "2ms",
-            "--axis",
-            drives,
-            "--axis",
-            "queue_depth=1..64*4",
-            "--html",
-            page_name,
-        ],
-    )
-    .stdout();
+    let drives =
+        "--axis drive=samsung-950-pro-512gb,samsung-970-evo-1tb --axis queue_depth=1..64*4";
+    let text = sweep(&out, &["--duration", "2ms", "--html", page_name]).with(drives).stdout();
     assert!(text.contains("drive samsung-970-evo-1tb: "), "{text}");
     let of_sweep = fs::read_to_string(&page).unwrap();
     assert!(of_sweep.contains("<svg") && of_sweep.contains("queue_depth"));
-    let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args(["report", out.to_str().unwrap(), "--out", page_name])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    lanemark!(&["report", out.to_str().unwrap(), "--out", page_name]).stdout();
     assert_eq!(fs::read_to_string(&page).unwrap(), of_sweep);
 }
 
@@ -246,16 +214,10 @@ fn a_sweep_can_be_a_file() {
          parameter = \"drive.flash.read\"\nvalue = \"50 us\"\n"
     );
     fs::write(&file, &text).unwrap();
-    let run = |out: &str, definition: &Path| {
-        Command::new(env!("CARGO_BIN_EXE_lanemark"))
-            .args(["sweep", definition.to_str().unwrap(), "--duration", "2ms", "--out"])
-            .arg(folder.path().join(out))
-            .current_dir(project())
-            .output()
-            .unwrap()
+    let run = |out: &str| {
+        lanemark!(folder.path(), &["sweep", "sweep.toml", "--duration", "2ms", "--out", out])
     };
-    let output = run("one.csv", &file);
-    assert!(output.status.success(), "{}", stderr(&output));
+    run("one.csv").stdout();
     let typed = folder.path().join("typed.csv");
     let axes = ["--axis", "queue_depth=1,2,4,8", "--axis", "threads=1,2"];
     let set = ["--set", "drive.flash.read=50 us", "--duration", "2ms"];
@@ -264,7 +226,7 @@ fn a_sweep_can_be_a_file() {
     assert_eq!(fs::read(one_csv).unwrap(), fs::read(typed).unwrap());
     // Errors state their line numbers.
     fs::write(&file, text.replace("threads", "thread")).unwrap();
-    let error = stderr(&run("two.csv", &file));
+    let error = run("two.csv").fails_with(2);
     assert!(
         error.contains("sweep.toml:10:8") && error.contains("did you mean `threads`"),
         "{error}"
@@ -283,35 +245,13 @@ fn errors_are_reported_before_anything_runs() {
     fails(&out, &axis("pattern=random,sideways"), 2, "must be sequential", "");
     fails(&out, &axis("queue_depth="), 2, "no values", "1..256*2");
     fails(&out, &axis("queue_depth=4,4"), 2, "twice", "");
-    fails(
-        &out,
-        &["--axis", "queue_depth=1..2000", "--axis", "threads=1..1000"],
-        2,
-        "2000000",
-        "*2",
-    );
+    let many = ["--axis", "queue_depth=1..2000", "--axis", "threads=1..1000"];
+    fails(&out, &many, 2, "2000000", "*2");
     fails(&out, &[], 2, "no axis", "queue_depth");
-    let several = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args([
-            "sweep",
-            NVME,
-            "--workload",
-            "crystaldiskmark-8",
-            "--axis",
-            "queue_depth=1",
-            "--out",
-        ])
-        .arg(&out)
-        .current_dir(project())
-        .output()
-        .unwrap();
-    let error = stderr(&several);
-    assert_eq!(several.status.code(), Some(2), "{error}");
-    assert!(
-        error.contains("8 tests, but a sweep runs one")
-            && error.contains("crystaldiskmark-8:rnd4k"),
-        "{error}"
-    );
+    let error = lanemark!(&["sweep", NVME, "--out", out.to_str().unwrap()])
+        .with("--workload crystaldiskmark-8 --axis queue_depth=1")
+        .fails_saying(2, "8 tests, but a sweep runs one");
+    assert!(error.contains("crystaldiskmark-8:rnd4k"), "{error}");
     assert!(!out.exists(), "a file was made");
 }
 

@@ -2,12 +2,12 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use lanemark_schema::rng::{Rng, StreamKey};
-use lanemark_testbed::lanemark;
+use lanemark_testbed::{LoopDevice, lanemark};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -62,11 +62,7 @@ impl WorkFolder {
     /// Runs a command, which must end with this exit code, and returns stdout and stderr.
     #[track_caller]
     fn ends(&self, arguments: &[&str], code: i32) -> (String, String) {
-        let Output { status, stdout, stderr } = self.command(arguments).output().unwrap();
-        let texts = [stdout, stderr].map(|text| String::from_utf8(text).unwrap());
-        assert_eq!(status.code(), Some(code), "{arguments:?}: {texts:?}");
-        assert!(!texts[1].contains("panicked"), "{}", texts[1]);
-        texts.into()
+        lanemark!(self.0.path(), &[&["verify"], arguments].concat()).ends_with(code)
     }
 
     /// Runs a check, which must end with this exit code, and returns its output.
@@ -303,36 +299,11 @@ fn a_run_that_is_interrupted_can_be_checked() {
     assert!(!verified["warnings"].to_string().contains("not-ended"), "{verified}");
 }
 
-/// A loop device over a separate file.
-struct LoopDevice {
-    node: String,
-}
-
-impl LoopDevice {
-    fn over(medium: &Path) -> Option<Self> {
-        let made = Command::new("losetup").args(["-f", "--show"]).arg(medium).output().ok()?;
-        let node = String::from_utf8(made.stdout).unwrap().trim().to_owned();
-        if node.is_empty() {
-            let why = String::from_utf8_lossy(&made.stderr).into_owned();
-            lanemark_testbed::skipped(&format!("this user cannot create loop devices: {why}"));
-            return None;
-        }
-        Some(Self { node })
-    }
-}
-
-impl Drop for LoopDevice {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["-d", &self.node]).status();
-    }
-}
-
 #[test]
 fn an_offered_block_device_is_written_and_judged() {
     let folder = WorkFolder::new();
-    fs::write(folder.path("medium"), vec![7; 8 << 20]).unwrap();
-    let Some(device) = LoopDevice::over(&folder.path("medium")) else { return };
-    let node = device.node.as_str();
+    let Some(device) = LoopDevice::with_content(&vec![7; 8 << 20], false) else { return };
+    let node = device.node().to_str().unwrap();
     let write = ["write", node, "--workload", "w.toml", "--journal", "journal"];
     folder.ends(&write, 3);
     assert!(!folder.path("journal").exists());

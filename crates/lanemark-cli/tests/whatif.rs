@@ -8,9 +8,7 @@ const NVME: &str = "samsung-950-pro-512gb@workstation-z170:m2";
 
 #[track_caller]
 fn answer(arguments: &[&str]) -> Value {
-    let output = lanemark!(arguments).output();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    lanemark!(arguments).json()
 }
 
 const LARGE: [&str; 5] =
@@ -38,13 +36,8 @@ fn a_sata_drive_gives_way_to_an_nvme_drive_and_the_limit_moves() {
 
 #[test]
 fn one_lane_of_pcie_2_carries_what_its_law_says() {
-    let result = with(&[
-        NVME,
-        "--set",
-        "platform.port.m2.pcie.generation=2",
-        "--set",
-        "platform.port.m2.pcie.lanes=1",
-    ]);
+    let generation = "--set=platform.port.m2.pcie.generation=2";
+    let result = with(&[NVME, generation, "--set=platform.port.m2.pcie.lanes=1"]);
     let rate = result["tests"][0]["other"]["bytes_per_second"].as_f64().unwrap() / 1e6;
     assert!((380.0..450.0).contains(&rate), "{rate} MB/s");
 }
@@ -83,19 +76,16 @@ fn an_undetermined_value_of_a_fit_widens_the_prediction() {
     // A fit with a value that the drive lacks cannot be a fit of this drive.
     let other = std::fs::read_to_string(&path).unwrap().replace("data_path.read", "data_path.raed");
     std::fs::write(&path, other).unwrap();
-    let mut words = vec!["compare", SATA, "samsung-950-pro-512gb@:m2"];
-    words.extend(["--fit", path.to_str().unwrap()]);
-    words.extend(LARGE);
-    assert!(lanemark!(&words).fails_with(2).contains("unknown parameter `drive.data_path.raed`"));
+    let words = ["compare", SATA, "samsung-950-pro-512gb@:m2", "--fit", path.to_str().unwrap()];
+    lanemark!(&[&words[..], &LARGE].concat())
+        .fails_saying(2, "unknown parameter `drive.data_path.raed`");
 }
 
 #[test]
 fn an_answer_names_the_change_the_gain_and_the_cause() {
     let text_of = |arguments: &[&str]| {
-        let usual = ["--duration", "50ms", "--no-interval"];
-        let output = lanemark!(&[&["compare"], arguments, &usual].concat()).output();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let text = String::from_utf8(output.stdout).unwrap();
+        let run = lanemark!(&[&["compare"], arguments].concat());
+        let text = run.with("--duration 50ms --no-interval").stdout();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let lanes = "platform.link.dmi.pcie.lanes=1";
@@ -147,10 +137,9 @@ fn the_loss_to_a_drives_own_link_is_the_gain_of_the_faster_port() {
 
 #[test]
 fn nothing_to_compare_and_a_drive_without_a_model_are_errors() {
-    assert!(lanemark!(&["compare", SATA]).fails_with(2).contains(":PORT"));
-    let half = lanemark!(&["compare", SATA, "@dell-r730xd"]).fails_with(2);
-    assert!(half.contains("write @dell-r730xd:PORT"), "{half}");
-    assert!(lanemark!(&["compare", SATA, ":satan"]).fails_with(2).contains("sata"));
+    lanemark!(&["compare", SATA]).fails_saying(2, ":PORT");
+    lanemark!(&["compare", SATA, "@dell-r730xd"]).fails_saying(2, "write @dell-r730xd:PORT");
+    lanemark!(&["compare", SATA, ":satan"]).fails_saying(2, "sata");
 }
 
 #[test]
@@ -162,9 +151,7 @@ fn plans_show_every_step() {
     assert!(video["interfaces"].as_array().unwrap().len() > 20);
     let fleet = answer(&["plan", "fleet", "--json", "--nodes", "100"]);
     assert!(fleet["answer"].as_str().unwrap().contains("19 saved"), "{}", fleet["answer"]);
-    assert!(
-        lanemark!(&["plan", "fleet", "--spare-share", "1.5"]).fails_with(2).contains("spare share")
-    );
+    lanemark!(&["plan", "fleet", "--spare-share", "1.5"]).fails_saying(2, "spare share");
 }
 
 #[test]
@@ -208,18 +195,9 @@ fn a_plan_refuses_impossible_inputs() {
 fn a_battery_is_not_planned_by_results_of_different_work() {
     let folder = tempfile::tempdir().unwrap();
     let saved = folder.path().join("a.json");
-    let mut run = answer(&[
-        "sim",
-        "samsung-950-pro-512gb@workstation-z170:m2",
-        "crystaldiskmark-8:rnd4k-q1t1-read",
-        "--json",
-        "--repeats",
-        "1",
-        "--duration",
-        "20 ms",
-        "--out",
-        saved.to_str().unwrap(),
-    ]);
+    let test = "crystaldiskmark-8:rnd4k-q1t1-read";
+    let sim = lanemark!(&["sim", NVME, test, "--json", "--out", saved.to_str().unwrap()]);
+    let mut run = sim.with("--repeats 1 --duration 20ms").json();
     let other = folder.path().join("b.json");
     let plan = ["plan", "battery", "--drive", saved.to_str().unwrap(), "--other"];
     let plan = [&plan[..], &[other.to_str().unwrap()]].concat();
@@ -243,19 +221,16 @@ fn a_battery_is_not_planned_by_results_of_different_work() {
 
 #[test]
 fn a_question_that_changes_nothing_is_answered_so_at_the_top() {
-    let text_of = |arguments: &[&str]| {
-        let more = ["--no-interval", "--duration", "20ms", "--workload"];
-        let workload = ["crystaldiskmark-8:rnd4k-q1t1-read"];
-        let output =
-            lanemark!(&[&["compare", SATA][..], arguments, &more, &workload].concat()).output();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+    let text_of = |depth: &str| {
+        let run = lanemark!(&["compare", SATA, "--queue-depth", depth]);
+        let test = "--workload crystaldiskmark-8:rnd4k-q1t1-read";
+        run.with("--no-interval --duration 20ms").with(test).stdout()
     };
     // Reads at queue depth 1 do not use the write buffer.
-    let same = text_of(&["--queue-depth", "1"]);
+    let same = text_of("1");
     let answer = same.split("\n\n").next().unwrap().replace('\n', " ");
     let nothing = "nothing changes, because both are the same system with the same values.";
     assert_eq!(answer, format!("{SATA} at queue depth 1: {nothing}"));
-    let other = text_of(&["--queue-depth", "8"]);
+    let other = text_of("8");
     assert!(!other.contains("nothing changes"), "{other}");
 }

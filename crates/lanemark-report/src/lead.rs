@@ -224,13 +224,13 @@ pub(crate) fn is_simulated(run: &RunResult) -> bool {
 #[cfg(test)]
 mod tests {
     use lanemark_schema::result::{
-        DirectionResult, Explanation, PredictionInterval, QueueDepthProbe, TransactionFigures,
+        DirectionResult, Explanation, QueueDepthProbe, TransactionFigures,
     };
     use lanemark_schema::units::{Bytes, Duration, Ratio};
     use lanemark_schema::workload::{ArrivalProcess, Pattern, SyntheticRequests, Test, Workload};
 
     use super::*;
-    use crate::run_tests::{reads, requests, run, test};
+    use crate::run_tests::{interval, reads, requests, run, test};
 
     /// Returns a test with one sample; `change` modifies its requests, which are random reads by default.
     fn other(
@@ -294,20 +294,10 @@ mod tests {
         assert!(lead(vec![mixed]).starts_with("reads and writes 10,000 IOPS"));
         // The first interval extends from 80% to 110%, and the second one is too wide.
         let mut drawn = random.clone();
-        drawn.interval = Some(PredictionInterval {
-            low_ratio: 0.8,
-            high_ratio: 1.1,
-            widest: None,
-            percentiles: Vec::new(),
-        });
+        drawn.interval = Some(interval(0.8, 1.1));
         let wanted = format!("{rate} (80% interval 32.8 to 45.1), with a mean latency of 80.0 µs.");
         assert_eq!(lead(vec![drawn.clone()]), wanted);
-        drawn.interval = Some(PredictionInterval {
-            low_ratio: 0.1,
-            high_ratio: 1.1,
-            widest: None,
-            percentiles: Vec::new(),
-        });
+        drawn.interval = Some(interval(0.1, 1.1));
         assert!(lead(vec![drawn]).contains(", with an interval wider than a factor of ten"));
         // The cases are a run without requests, a run without tests, and an interrupted run.
         assert_eq!(lead(vec![test("RND", Vec::new())]), "completed no request in RND.");

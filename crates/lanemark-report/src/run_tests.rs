@@ -1,8 +1,8 @@
 //! Small results for the tests of this crate.
 
 use lanemark_schema::result::{
-    DirectionResult, MeasuredTarget, Provenance, RunResult, SCHEMA_VERSION, Sample, Target,
-    TestResult,
+    DirectionResult, MeasuredTarget, PredictionInterval, Provenance, RunResult, SCHEMA_VERSION,
+    Sample, Target, TestResult,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Test, Workload};
@@ -14,6 +14,10 @@ pub(crate) fn requests(kib: u64, latencies_us: &[u64]) -> DirectionResult {
         direction.record(Bytes::kibi(kib), Duration::from_microseconds(us));
     }
     direction
+}
+
+pub(crate) fn interval(low_ratio: f64, high_ratio: f64) -> PredictionInterval {
+    PredictionInterval { low_ratio, high_ratio, widest: None, percentiles: Vec::new() }
 }
 
 /// Returns a repeat of `milliseconds` with reads of `kib` KiB that have these latencies.

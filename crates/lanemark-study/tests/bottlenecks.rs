@@ -1,10 +1,10 @@
 //! The bottleneck of drives on a shared uplink is the same by its formula, in the tree, and in a run.
 
-use std::path::Path;
-
 use lanemark_schema::result::{HopId, PathHop, Provenance, TopologyNode};
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, System, path, workload};
+use lanemark_study::{Library, path, workload};
+
+mod systems;
+use systems::with_settings;
 
 /// Collects the names of the links in the tree that are the bottleneck.
 fn marked<'a>(node: &'a TopologyNode, narrow: HopId, found: &mut Vec<&'a str>) {
@@ -14,8 +14,7 @@ fn marked<'a>(node: &'a TopologyNode, narrow: HopId, found: &mut Vec<&'a str>) {
 
 #[test]
 fn drives_behind_one_uplink_have_one_bottleneck_hop() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
-    let library = Library::in_folder(&folder).unwrap();
+    let library = Library::built_in();
     let cases = [
         // Two ports at 6 Gb/s are slower than the link that they share, but three ports are not.
         ("samsung-850-pro-1tb@dell-r730xd:sata+sata-2", 2, "SATA"),
@@ -23,9 +22,7 @@ fn drives_behind_one_uplink_have_one_bottleneck_hop() {
         ("samsung-850-pro-1tb@dell-r730xd:sata", 1, "SATA"),
     ];
     for (name, links, kind) in cases {
-        let parts = SystemName::parse(name).unwrap();
-        let named_at = NameLocations::all(&Location::file(name));
-        let system = System::assemble(&library, &parts, &named_at, name, &[]).unwrap();
+        let system = with_settings(name, &[]).unwrap();
         let mut workload =
             workload::open(&library, "iometer-128k-qd32:128kb-sequential-read").unwrap();
         workload.repeats = 1;

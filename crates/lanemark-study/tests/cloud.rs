@@ -1,7 +1,7 @@
 //! The library's cloud volumes agree with the tables of their providers, and hostile values cause errors that name
 //! them.
 
-use lanemark_schema::result::{CreditUse, ParameterOverride, Reserve, Sample};
+use lanemark_schema::result::{CreditUse, Reserve, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Pattern, Test};
@@ -10,32 +10,15 @@ use lanemark_sim::spec::MediaSpec;
 use lanemark_study::catalogue;
 use lanemark_study::drive::DriveKind;
 use lanemark_study::library::LibraryKind;
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, StudyError, System};
+use lanemark_study::{Library, System};
+
+mod systems;
+use systems::with_settings;
 
 const GP2: &str = "aws-gp2-100gib@aws-m5-4xlarge:volume";
 
-fn assembled(name: &str, settings: &[(&str, &str)]) -> Result<System, StudyError> {
-    let location = Location::file("--set");
-    let setting = |&(parameter, value): &(&str, &str)| {
-        (
-            ParameterOverride {
-                parameter: parameter.to_owned(),
-                value: value.to_owned(),
-                figure: None,
-                reason: None,
-            },
-            location.clone(),
-        )
-    };
-    let settings: Vec<_> = settings.iter().map(setting).collect();
-    let named_at = NameLocations::all(&location);
-    let parts = SystemName::parse(name).unwrap();
-    System::assemble(&Library::built_in(), &parts, &named_at, name, &settings)
-}
-
 fn system(name: &str) -> System {
-    assembled(name, &[]).unwrap()
+    with_settings(name, &[]).unwrap()
 }
 
 /// Runs reads of `kib` KiB at queue depth 64 for `seconds`.
@@ -64,7 +47,7 @@ fn the_credits_of_gp2_last_as_its_table_states() {
     for (iops, seconds) in
         [("100", 1_862.0), ("300", 2_000.0), ("1002", 2_703.0), ("2250", 7_200.0)]
     {
-        let system = assembled(GP2, &[("drive.cloud.iops", iops)]).unwrap();
+        let system = with_settings(GP2, &[("drive.cloud.iops", iops)]).unwrap();
         let sample = reads(&system, 4, Pattern::Uniform, 2);
         close(sample.iops(), 3_000.0, 0.01);
         let [credits] = sample.credits.as_slice() else { panic!("{:?}", sample.credits) };
@@ -189,7 +172,7 @@ fn hostile_values_of_a_volume_are_named() {
         ("drive.power.idle", "1 W", "power"),
         ("drive.front_end.read_time", "1 us", "front_end"),
     ] {
-        let error = assembled(GP2, &[(parameter, value)]).err();
+        let error = with_settings(GP2, &[(parameter, value)]).err();
         let error =
             error.unwrap_or_else(|| panic!("{parameter} = {value} is accepted")).to_string();
         assert!(error.contains(named), "{parameter} = {value}: {error}");

@@ -6,8 +6,10 @@ use std::path::Path;
 
 use lanemark_schema::result::Provenance;
 use lanemark_schema::workload::Fault;
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, System, workload};
+use lanemark_study::{Library, workload};
+
+mod systems;
+use systems::with_settings;
 
 const SYSTEM: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 
@@ -29,9 +31,7 @@ fn faults_of_a_workload_happen_in_its_tests() {
     );
     let library = Library::built_in();
     let workload = workload::open(&library, &path).unwrap();
-    let parts = SystemName::parse(SYSTEM).unwrap();
-    let named_at = NameLocations::all(&Location::file(SYSTEM));
-    let system = System::assemble(&library, &parts, &named_at, SYSTEM, &[]).unwrap();
+    let system = with_settings(SYSTEM, &[]).unwrap();
     let result = system.run(&workload, Provenance::default()).unwrap();
     let sample = &result.tests[0].samples[0];
     assert_eq!((sample.errors.total(), sample.faults.len()), (1, 1));

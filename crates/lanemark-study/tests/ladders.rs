@@ -335,12 +335,7 @@ fn ladders_that_once_lost_lose_nothing() {
 /// throughput.
 #[test]
 fn four_writes_over_two_phys_have_two_orders() {
-    let systems = systems();
-    let (_, spec) =
-        systems.iter().find(|(name, _)| name.starts_with("samsung-pm1653-3840gb@")).unwrap();
-    let (_, faster) = PARTS.iter().find(|(name, _)| *name == "driver").unwrap();
-    let mut spec = spec.clone();
-    spec.first_mut().drive.buffer = BUFFER;
+    let spec = find_system(&systems(), "samsung-pm1653-3840gb@");
     let of = |threads: u32| {
         let block = Bytes::kibi(128);
         let test = Test::sequential_write(block)
@@ -351,7 +346,7 @@ fn four_writes_over_two_phys_have_two_orders() {
             .build()
             .unwrap()
             .into_test();
-        rungs(&spec, &test, *faster, 1)
+        rungs(&spec, &test, part("driver"), 1)
     };
     let one = of(1);
     let two = of(2);

@@ -8,8 +8,9 @@ use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{CheckedTest, Test};
 use lanemark_sim::spec::DriveCondition;
 use lanemark_sim::{CheckedSystem, SimError, memory_needed, run_test};
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, System};
+
+mod systems;
+use systems::with_settings;
 
 /// Memory of a simulation in addition to the record of the written data: histograms, batches, requests in flight.
 const OTHER: u64 = 24 << 20;
@@ -23,10 +24,7 @@ fn resident(name: &str) -> u64 {
 
 /// Returns an empty drive of 2 TB without a pseudo-SLC cache.
 fn system() -> CheckedSystem {
-    let name = "samsung-990-pro-2tb@workstation-x570:m2";
-    let parts = SystemName::parse(name).unwrap();
-    let named_at = NameLocations::all(&Location::file(name));
-    let system = System::assemble(&Library::built_in(), &parts, &named_at, name, &[]).unwrap();
+    let system = with_settings("samsung-990-pro-2tb@workstation-x570:m2", &[]).unwrap();
     let mut spec = system.spec.into_spec();
     let flash = spec.first_mut().drive.flash_mut();
     flash.condition = DriveCondition::Purged;

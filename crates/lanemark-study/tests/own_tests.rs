@@ -1,10 +1,12 @@
 //! Studies with their own tests, with faults of one system, and without a publication.
 
-use lanemark_schema::result::{ParameterOverride, Provenance, Target};
+use lanemark_schema::result::{Provenance, Target};
 use lanemark_schema::workload::Workload;
 use lanemark_sim::spec::{DriveCondition, MediaSpec};
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, Study, StudyError, System, workload};
+use lanemark_study::{Library, Study, StudyError, System, workload};
+
+mod systems;
+use systems::with_settings;
 
 const STUDY: &str = "[study]\ntitle = \"Two drives\"\nquestion = \"Which?\"\n\n\
     [workload]\nname = \"one\"\nrepeats = 2\naverage = \"mean\"\n\n\
@@ -75,36 +77,22 @@ fn figures_need_a_publication() {
 fn a_workload_brings_a_modelled_drive_into_the_state_that_it_requires() {
     let library = Library::built_in();
     let jesd = workload::open(&library, "jesd219-enterprise").unwrap();
-    let assemble = |name: &str, set: &[(&str, &str)]| {
-        let at = Location::file(name);
-        let setting = |&(parameter, value): &(&str, &str)| {
-            let setting = ParameterOverride {
-                parameter: parameter.to_owned(),
-                value: value.to_owned(),
-                figure: None,
-                reason: None,
-            };
-            (setting, at.clone())
-        };
-        let settings: Vec<_> = set.iter().map(setting).collect();
-        let parts = SystemName::parse(name).unwrap();
-        System::assemble(&library, &parts, &NameLocations::all(&at), name, &settings).unwrap()
-    };
     let condition = |system: &System| match &system.preconditioned(&jesd).spec.first().drive.media {
         MediaSpec::Flash(flash) => Some(flash.condition),
         MediaSpec::Disk(_) | MediaSpec::Cloud(_) => None,
     };
     let flash = "samsung-980-pro-1tb@workstation-x570:m2";
-    let system = assemble(flash, &[]);
+    let system = with_settings(flash, &[]).unwrap();
     assert_eq!(condition(&system), Some(DriveCondition::Random));
     let result = system.result(&jesd, Provenance::default(), [None]);
     let Target::Simulated(target) = &result.target else { panic!("a model") };
     let reason = target.overrides[0].reason.as_deref();
     assert_eq!(reason, Some("the precondition of JESD219 enterprise"));
-    let fresh = assemble(flash, &[("drive.state.condition", "fresh")]);
+    let fresh = with_settings(flash, &[("drive.state.condition", "fresh")]).unwrap();
     assert_eq!(condition(&fresh), Some(DriveCondition::Fresh));
     // A measured cost of collection contains the effect of the state.
-    let measured = assemble(flash, &[("drive.translation.beside_collection", "25%")]);
+    let beside = [("drive.translation.beside_collection", "25%")];
+    let measured = with_settings(flash, &beside).unwrap();
     assert_eq!(condition(&measured), Some(DriveCondition::Fresh));
     let plain = Workload { precondition: None, ..jesd.clone() };
     assert!(matches!(system.preconditioned(&plain), std::borrow::Cow::Borrowed(_)));

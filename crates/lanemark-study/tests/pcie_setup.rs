@@ -1,32 +1,14 @@
 //! The setup of a PCI Express link affects the simulation and the ceilings.
 
-use lanemark_schema::result::ParameterOverride;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::Test;
 use lanemark_sim::{ceilings, run_test};
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, System, workload};
+use lanemark_study::{Library, System, workload};
 use lanemark_testbed::systems::NVME;
 
-/// Returns the system in which `settings` replace library values.
-fn assemble(name: &str, settings: &[(&str, &str)]) -> System {
-    let settings: Vec<(ParameterOverride, Location)> = settings
-        .iter()
-        .map(|(parameter, value)| {
-            let setting = ParameterOverride {
-                parameter: (*parameter).to_owned(),
-                value: (*value).to_owned(),
-                figure: None,
-                reason: None,
-            };
-            (setting, Location::file("--set"))
-        })
-        .collect();
-    let parts = SystemName::parse(name).unwrap();
-    let named_at = NameLocations::all(&Location::file("SYSTEM"));
-    System::assemble(&Library::built_in(), &parts, &named_at, name, &settings).unwrap()
-}
+mod systems;
+use systems::with_settings;
 
 fn sequential(read: bool) -> Test {
     let workload = workload::open(&Library::built_in(), "crystaldiskmark-5").unwrap();
@@ -53,8 +35,9 @@ fn meets(seen: f64, formula: f64) {
 
 #[test]
 fn a_completer_that_sends_cache_lines_slows_only_written_data() {
-    let system = assemble(NVME, &[("platform.port.pcie-slot.completion_payload", "64 B")]);
-    let free = assemble(NVME, &[]);
+    let settings = [("platform.port.pcie-slot.completion_payload", "64 B")];
+    let system = with_settings(NVME, &settings).unwrap();
+    let free = with_settings(NVME, &[]).unwrap();
     let ceiling = |system, read| carried(system, &sequential(read), "PCIe 3.0 x4").1;
     // The overhead is 20 bytes per 64 bytes instead of per 128 bytes.
     meets(ceiling(&system, false) / ceiling(&free, false), (64.0 / 84.0) / (128.0 / 148.0));
@@ -67,7 +50,7 @@ fn a_completer_that_sends_cache_lines_slows_only_written_data() {
 fn the_smaller_payload_of_drive_and_port_binds() {
     let drive = |own| ("drive.port.pcie.payload_max", own);
     let most = |settings: &[(&str, &str)], read| {
-        carried(&assemble(NVME, settings), &sequential(read), "PCIe 3.0 x4").1
+        carried(&with_settings(NVME, settings).unwrap(), &sequential(read), "PCIe 3.0 x4").1
     };
     for (own, payload) in [("128 B", 128.0), ("256 B", 256.0), ("512 B", 256.0)] {
         let settings = [drive(own)];

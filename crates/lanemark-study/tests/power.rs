@@ -1,30 +1,23 @@
 //! The library's drives use their specified power, and a faster drive extends battery life.
 
-use std::path::Path;
-
 use lanemark_schema::result::EnergyUse;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
 use lanemark_sim::run_test;
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, System, workload};
+use lanemark_study::{Library, workload};
 
-fn library() -> Library {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
-    Library::in_folder(&folder).unwrap()
-}
+mod systems;
+use systems::with_settings;
 
 fn energy(name: &str, test: &Test) -> EnergyUse {
-    let named_at = NameLocations::all(&Location::file("SYSTEM"));
-    let parts = SystemName::parse(name).unwrap();
-    let system = System::assemble(&library(), &parts, &named_at, name, &[]).unwrap();
+    let system = with_settings(name, &[]).unwrap();
     let test = test.clone().checked().unwrap();
     run_test(&system.spec, &test, StreamKey::from_seed(1)).unwrap().energy.unwrap()
 }
 
 fn sequential(index: usize) -> Test {
-    workload::open(&library(), "iometer-128k-qd32").unwrap().tests[index].clone()
+    workload::open(&Library::built_in(), "iometer-128k-qd32").unwrap().tests[index].clone()
 }
 
 #[test]

@@ -1,29 +1,17 @@
 //! The phases of a test, compared with the size of the reserve whose exhaustion ends them.
 
-use lanemark_schema::result::{ParameterOverride, Reserve, Sample};
+use lanemark_schema::result::{Reserve, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::workload::Test;
 use lanemark_sim::{RunLength, run_length_watched};
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, System};
+
+mod systems;
+use systems::with_settings;
 
 const DRIVE: &str = "samsung-860-qvo-1tb@workstation-z170:sata";
 
 fn run(settings: &[(&str, &str)], read: &str, seconds: u64) -> Sample {
-    let library = Library::built_in();
-    let set = |(parameter, value): &(&str, &str)| {
-        let calibration = ParameterOverride {
-            parameter: String::from(*parameter),
-            value: String::from(*value),
-            figure: None,
-            reason: None,
-        };
-        (calibration, Location::file("test"))
-    };
-    let settings: Vec<_> = settings.iter().map(set).collect();
-    let named_at = NameLocations::all(&Location::file(DRIVE));
-    let name = SystemName::parse(DRIVE).unwrap();
-    let system = System::assemble(&library, &name, &named_at, DRIVE, &settings).unwrap();
+    let system = with_settings(DRIVE, settings).unwrap();
     let test = match read {
         "100%" => Test::random_read("4 KiB"),
         _ => Test::random_write("4 KiB"),

@@ -2,8 +2,10 @@
 
 use lanemark_study::library::LibraryKind;
 use lanemark_study::search::{EntrySearch, LibraryIndex};
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, System, catalogue};
+use lanemark_study::{Library, catalogue};
+
+mod systems;
+use systems::with_settings;
 
 const PRESENT: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 
@@ -67,14 +69,7 @@ fn no_system_that_is_found_is_refused() {
     let drives = library.names(LibraryKind::Drive);
     for text in drives.iter().step_by(7).map(String::as_str).chain(["nvme", "sata", "usb", "sas"]) {
         for found in index.find(&library, text, Some(PRESENT), 4).found {
-            let name = SystemName::parse(&found.system).unwrap();
-            let system = System::assemble(
-                &library,
-                &name,
-                &NameLocations::all(&Location::file("test")),
-                &found.system,
-                &[],
-            );
+            let system = with_settings(&found.system, &[]);
             assert!(system.is_ok(), "{text}: {}: {:?}", found.system, system.err());
         }
     }
@@ -125,11 +120,8 @@ fn part_numbers_on_the_box_lead_to_the_drive() {
 
 #[test]
 fn more_drives_than_ports_lead_to_a_platform_with_the_ports() {
-    let library = Library::built_in();
     let hint = |system: &str| {
-        let name = SystemName::parse(system).unwrap();
-        let named_at = NameLocations::all(&Location::file("test"));
-        let error = System::assemble(&library, &name, &named_at, system, &[]).err().unwrap();
+        let error = with_settings(system, &[]).unwrap_err();
         error.hint.unwrap_or_default()
     };
     let seven = "samsung-850-pro-1tb@server-xeon-e5-sas2008:\

@@ -1,14 +1,14 @@
 //! Values that `--set`, a study or a host overrides: accepted values, rejected values, and the messages.
 
-use lanemark_schema::result::ParameterOverride;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{ArrivalProcess, Fault, Load, Test};
 use lanemark_sim::run_test;
 use lanemark_sim::spec::{MediaSpec, PageTimes};
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, StudyError, System};
 use lanemark_testbed::systems::SATA;
+
+mod systems;
+use systems::with_settings;
 
 /// Returns the error from setting `parameter` of a system to `value`; empty if there is no error.
 fn setting_says(system: &str, parameter: &str, value: &str) -> String {
@@ -21,29 +21,6 @@ fn settings_say(system: &str, settings: &[(&str, &str)]) -> String {
         Ok(_) => String::new(),
         Err(error) => format!("{error} | {}", error.hint.clone().unwrap_or_default()),
     }
-}
-
-/// Returns a library system with these parameters set.
-fn with_settings(system: &str, settings: &[(&str, &str)]) -> Result<System, StudyError> {
-    let location = Location::file("--set");
-    let settings: Vec<_> = settings
-        .iter()
-        .map(|&(parameter, value)| {
-            (
-                ParameterOverride {
-                    parameter: parameter.to_owned(),
-                    value: value.to_owned(),
-                    figure: None,
-                    reason: None,
-                },
-                location.clone(),
-            )
-        })
-        .collect();
-    let parts = SystemName::parse(system).unwrap();
-    let library = Library::built_in();
-    let named_at = NameLocations::all(&location);
-    System::assemble(&library, &parts, &named_at, system, &settings)
 }
 
 #[test]
@@ -111,50 +88,39 @@ fn omitted_values_can_be_set() {
     );
 }
 
+/// Only a condition fills a drive, and a drive that it fills has no share of dies beside its simulated collection.
 #[test]
-fn how_full_a_drive_is_belongs_to_a_condition_that_fills_it() {
-    let system = "samsung-950-pro-512gb@workstation-z170:m2";
-    let random = [("drive.state.condition", "random")];
-    for (before, value, wanted) in [
-        (&random[..], "50%", ""),
-        (&random, "100%", ""),
-        (&random, "0.5%", "a percentage from \"1%\" to \"100%\""),
-        (&random, "-1%", "a percentage from \"1%\" to \"100%\""),
-        (&random, "nan%", "a percentage from \"1%\" to \"100%\""),
-        (&random, "101%", "a percentage from \"1%\" to \"100%\""),
-        (&random, "half", "a percentage from \"1%\" to \"100%\""),
-        (&[], "50%", "is only for a drive whose condition is `sequential` or `random`"),
+fn a_share_of_a_drive_is_a_percentage_that_its_condition_permits() {
+    const FILLED: &str = "drive.state.filled";
+    const BESIDE: &str = "drive.translation.beside_collection";
+    let percentage = "a percentage from \"1%\" to \"100%\"";
+    let only = "is only for a drive whose condition is `sequential` or `random`";
+    for (parameter, is_random, value, wanted) in [
+        (FILLED, true, "50%", ""),
+        (FILLED, true, "100%", ""),
+        (FILLED, true, "0.5%", percentage),
+        (FILLED, true, "-1%", percentage),
+        (FILLED, true, "nan%", percentage),
+        (FILLED, true, "101%", percentage),
+        (FILLED, true, "half", percentage),
+        (FILLED, false, "50%", only),
+        (BESIDE, false, "25%", ""),
+        (BESIDE, false, "100%", ""),
+        (BESIDE, false, "0%", percentage),
+        (BESIDE, false, "0.5%", percentage),
+        (BESIDE, false, "-1%", percentage),
+        (BESIDE, false, "nan%", percentage),
+        (BESIDE, false, "150%", percentage),
+        (BESIDE, false, "0.25", percentage),
+        (BESIDE, true, "25%", "for fresh and purged drives"),
     ] {
-        let all: Vec<_> = before.iter().copied().chain([("drive.state.filled", value)]).collect();
-        let seen = settings_say(system, &all);
-        assert!(seen.contains(wanted) && seen.is_empty() == wanted.is_empty(), "{value}: {seen}");
+        let random = is_random.then_some(("drive.state.condition", "random"));
+        let all: Vec<_> = random.into_iter().chain([(parameter, value)]).collect();
+        let seen = settings_say("samsung-950-pro-512gb@workstation-z170:m2", &all);
+        let is_as_wanted = seen.contains(wanted) && seen.is_empty() == wanted.is_empty();
+        assert!(is_as_wanted, "{parameter} {value}: {seen}");
     }
-}
-
-#[test]
-fn a_parallel_share_excludes_simulated_collection() {
-    let system = "samsung-950-pro-512gb@workstation-z170:m2";
-    let random = [("drive.state.condition", "random")];
-    let fresh = &[][..];
-    let of_fresh = "for fresh and purged drives";
-    for (before, value, wanted) in [
-        (fresh, "25%", ""),
-        (fresh, "100%", ""),
-        (fresh, "0%", "a percentage from \"1%\" to \"100%\""),
-        (fresh, "0.5%", "a percentage from \"1%\" to \"100%\""),
-        (fresh, "-1%", "a percentage from \"1%\" to \"100%\""),
-        (fresh, "nan%", "a percentage from \"1%\" to \"100%\""),
-        (fresh, "150%", "a percentage from \"1%\" to \"100%\""),
-        (fresh, "0.25", "a percentage from \"1%\" to \"100%\""),
-        (&random, "25%", of_fresh),
-    ] {
-        let share = ("drive.translation.beside_collection", value);
-        let all: Vec<_> = before.iter().copied().chain([share]).collect();
-        let seen = settings_say(system, &all);
-        assert!(seen.contains(wanted) && seen.is_empty() == wanted.is_empty(), "{value}: {seen}");
-    }
-    let share = [("drive.translation.beside_collection", "25%")];
-    let seen = settings_say("intel-optane-905p-960gb@workstation-z170:m2", &share);
+    let seen = settings_say("intel-optane-905p-960gb@workstation-z170:m2", &[(BESIDE, "25%")]);
     assert!(seen.contains("not for 3D XPoint"), "{seen}");
 }
 
@@ -165,10 +131,8 @@ fn a_wrong_parameter_gets_the_likeliest_names() {
     let seen = setting_says(SATA, "flash.read", "1 us");
     assert!(seen.ends_with("did you mean `drive.flash.read`?"), "{seen}");
     let seen = setting_says(SATA, "drive.flash.raed", "1 us");
-    assert!(seen.contains("did you mean `drive.flash.read`"), "{seen}");
-    let parts = SystemName::parse("samsung-980-pro@workstation-z170:m2").unwrap();
-    let named_at = NameLocations::all(&Location::file("SYSTEM"));
-    let error = System::assemble(&Library::built_in(), &parts, &named_at, "x", &[]).unwrap_err();
+    assert!(seen.ends_with(" | did you mean `drive.flash.read`?"), "{seen}");
+    let error = with_settings("samsung-980-pro@workstation-z170:m2", &[]).unwrap_err();
     let hint = error.hint.unwrap();
     assert!(hint.starts_with("did you mean `samsung-980-pro-1tb`, "), "{hint}");
 }

@@ -2,34 +2,27 @@
 //!
 //! The drives have fewer pages per block, and less data in proportion, so that a run of seconds shows their behaviour.
 
-use lanemark_schema::result::{DrivePhases, DriveUse, ParameterOverride, Series};
+use lanemark_schema::result::{DrivePhases, DriveUse, Series};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{SeriesInterval, Test};
 use lanemark_sim::run_test;
 use lanemark_sim::spec::{DriveSpec, FlashSpec, MediaSpec, SystemSpec};
+use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, System};
+
+mod systems;
+use systems::with_settings;
 
 /// Number of pages per block of the drives.
 const PAGES: u32 = 24;
 
 /// Returns the system of a small drive like `drive` in the state `condition`, or `None` if it is not of flash.
-fn small(library: &Library, drive: &str, condition: &str) -> Option<SystemSpec> {
-    let system = ["pcie", "sata", "sas"].iter().find_map(|port| {
-        let name = format!("{drive}@data-sheet:{port}");
-        let at = Location::file(&name);
-        let setting = ParameterOverride {
-            parameter: "drive.state.condition".to_owned(),
-            value: condition.to_owned(),
-            figure: None,
-            reason: None,
-        };
-        let parts = SystemName::parse(&name).unwrap();
-        let named_at = NameLocations::all(&at);
-        System::assemble(library, &parts, &named_at, &name, &[(setting, at)]).ok()
-    })?;
+fn small(drive: &str, condition: &str) -> Option<SystemSpec> {
+    let condition = [("drive.state.condition", condition)];
+    let system = ["pcie", "sata", "sas"]
+        .iter()
+        .find_map(|port| with_settings(&format!("{drive}@data-sheet:{port}"), &condition).ok())?;
     let mut spec = SystemSpec::clone(&system.spec);
     let drive = &mut spec.attachments[0].drive;
     let MediaSpec::Flash(flash) = &mut drive.media else { return None };
@@ -76,7 +69,7 @@ fn written(spec: &SystemSpec, superblocks: u64, part: u64) -> (DriveUse, Series)
 
 /// One in eight drives of the library, if it is of flash, and a pair with equal flash.
 fn drives(library: &Library) -> Vec<String> {
-    let is_flash = |name: &String| small(library, name, "fresh").is_some();
+    let is_flash = |name: &String| small(name, "fresh").is_some();
     let some = library.names(LibraryKind::Drive).into_iter().step_by(8).filter(is_flash);
     some.chain(["samsung-980-1tb", "samsung-980-pro-1tb"].map(str::to_owned)).collect()
 }
@@ -112,7 +105,7 @@ fn the_state_of_random_writes_is_steady_from_the_first_write() {
     assert!(drives.len() > 20, "{drives:?}");
     let mut wrong = Vec::new();
     for name in &drives {
-        let spec = small(&library, name, "random").unwrap();
+        let spec = small(name, "random").unwrap();
         let (used, series) = written(&spec, 6, 4);
         let half = series.points.len() / 2;
         let rate = |from: usize| {
@@ -135,7 +128,7 @@ fn equal_flash_has_equal_write_amplification_with_and_without_a_cache() {
     let mut compared = 0;
     let mut wrong = Vec::new();
     for name in &drives(&library) {
-        let spec = small(&library, name, "random").unwrap();
+        let spec = small(name, "random").unwrap();
         let (other, kept) = without_cache(spec.clone());
         if kept == 0 {
             continue;
@@ -156,7 +149,7 @@ fn a_drive_that_still_fills_erased_flash_is_not_called_steady() {
     let library = Library::built_in();
     for name in drives(&library) {
         for condition in ["fresh", "sequential"] {
-            let spec = small(&library, &name, condition).unwrap();
+            let spec = small(&name, condition).unwrap();
             let (used, series) = written(&spec, 2, 4);
             let phases = DrivePhases::from_series(&series);
             let is_collected = used.moved + used.folded > Bytes::ZERO;

@@ -2,15 +2,16 @@
 
 #[expect(dead_code, reason = "other tests spoil drives and platforms too")]
 mod spoilt;
+mod systems;
 
 use lanemark_schema::result::{FigureMetric, FigureRole, Provenance, Sample, TransactionFigures};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{LoadKind, Test, TransactionLoad};
 use lanemark_sim::{RunLength, run_length_watched};
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, Study, System, workload};
+use lanemark_study::{Library, Study, workload};
 use spoilt::Spoilt;
+use systems::with_settings;
 
 const NAME: &str = "oltp-hammerdb-1000";
 
@@ -122,10 +123,7 @@ fn the_study_meets_its_settings_and_predicts_the_rest() {
 #[test]
 fn transactions_that_have_converged_agree_with_a_longer_run() {
     let library = Library::built_in();
-    let name = "intel-s4500-960gb@dell-r730xd:sata";
-    let parts = SystemName::parse(name).unwrap();
-    let named_at = NameLocations::all(&Location::file(name));
-    let system = System::assemble(&library, &parts, &named_at, name, &[]).unwrap();
+    let system = with_settings("intel-s4500-960gb@dell-r730xd:sata", &[]).unwrap();
     let mut test = workload::open(&library, NAME).unwrap().tests.remove(0);
     test.duration = Some(Duration::from_seconds(40));
     let test = test.checked().unwrap();

@@ -4,25 +4,17 @@ use lanemark_schema::result::{Provenance, RunResult};
 use lanemark_schema::units::Bytes;
 use lanemark_sim::CHUNK;
 use lanemark_sim::VolumeSpec;
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, StudyError, System, workload};
+use lanemark_study::system::SystemName;
+use lanemark_study::{Library, workload};
+
+mod systems;
+use systems::with_settings;
 
 const DRIVE: &str = "samsung-980-pro-1tb@workstation-x570";
 
-fn assemble(text: &str) -> Result<System, StudyError> {
-    let parts = SystemName::parse(text)?;
-    System::assemble(
-        &Library::built_in(),
-        &parts,
-        &NameLocations::all(&Location::file("SYSTEM")),
-        text,
-        &[],
-    )
-}
-
 fn run(text: &str, test: &str) -> RunResult {
     let workload = workload::open(&Library::built_in(), &format!("data-sheet:{test}")).unwrap();
-    assemble(text).unwrap().run(&workload, Provenance::default()).unwrap()
+    with_settings(text, &[]).unwrap().run(&workload, Provenance::default()).unwrap()
 }
 
 fn megabytes(result: &RunResult) -> f64 {
@@ -41,7 +33,7 @@ fn a_volume_is_written_before_the_first_drive_and_printed_as_read() {
         let text = format!("{prefix}{DRIVE}:m2+m2-2");
         let parts = SystemName::parse(&text).unwrap();
         assert_eq!((parts.volume, parts.to_string()), (volume, text.clone()));
-        let system = assemble(&text).unwrap();
+        let system = with_settings(&text, &[]).unwrap();
         assert_eq!(system.spec.targets().len(), if volume.is_some() { 1 } else { 2 });
         let kind = volume.map_or_else(String::new, |volume| format!("{volume}: "));
         assert!(
@@ -82,7 +74,7 @@ fn a_mirror_reads_like_two_and_writes_like_one() {
 #[test]
 fn volumes_that_cannot_be_are_reported() {
     let says = |text: &str, expected: &str| {
-        let error = assemble(text).unwrap_err();
+        let error = with_settings(text, &[]).unwrap_err();
         let seen = format!("{error} | {}", error.hint.as_deref().unwrap_or_default());
         assert!(seen.contains(expected), "{text}: {seen}");
     };
@@ -99,7 +91,7 @@ fn volumes_that_cannot_be_are_reported() {
 
 #[test]
 fn a_test_behind_the_end_of_a_volume_is_reported() {
-    let system = assemble(&format!("mirror:{DRIVE}:m2+m2-2")).unwrap();
+    let system = with_settings(&format!("mirror:{DRIVE}:m2+m2-2"), &[]).unwrap();
     let mut workload = workload::open(&Library::built_in(), "data-sheet:rnd4k-q1t1-read").unwrap();
     workload.tests[0].offset = Bytes(1_000_000_000_000);
     let error = system.run(&workload, Provenance::default()).unwrap_err();

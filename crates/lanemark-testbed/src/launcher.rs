@@ -67,6 +67,13 @@ impl Lanemark {
         self
     }
 
+    /// Adds the words of a line, which are separated by spaces.
+    #[must_use]
+    pub fn with(mut self, line: &str) -> Self {
+        self.0.args(line.split_whitespace());
+        self
+    }
+
     /// Returns the command, for a test that changes it further.
     pub fn command(self) -> Command {
         self.0
@@ -106,6 +113,31 @@ impl Lanemark {
         self.texts().0
     }
 
+    /// Runs the command, and returns the JSON that it prints.
+    ///
+    /// # Panics
+    /// Panics if the command fails, or if it prints anything else.
+    #[track_caller]
+    pub fn json(self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout()).expect("the command prints JSON")
+    }
+
+    /// Runs the command, and returns its message, which must contain `part`.
+    ///
+    /// # Panics
+    /// Panics if the exit code is not `code`, if the command prints data, or if the message lacks `part`.
+    #[track_caller]
+    pub fn fails_saying(self, code: i32, part: &str) -> String {
+        let arguments = self.arguments();
+        let message = self.fails_with(code);
+        assert!(message.contains(part), "{arguments}: no `{part}` in: {message}");
+        message
+    }
+
+    fn arguments(&self) -> String {
+        format!("{:?}", self.0.get_args().skip(2).collect::<Vec<_>>())
+    }
+
     /// Runs the command, and returns its message.
     ///
     /// # Panics
@@ -123,7 +155,7 @@ impl Lanemark {
     /// Panics if the exit code is not `code`.
     #[track_caller]
     pub fn ends_with(self, code: i32) -> (String, String) {
-        let arguments = format!("{:?}", self.0.get_args().skip(2).collect::<Vec<_>>());
+        let arguments = self.arguments();
         let output = self.output();
         let printed = String::from_utf8(output.stdout.clone()).expect("the output is text");
         let message = stderr(&output);

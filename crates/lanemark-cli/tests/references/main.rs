@@ -10,10 +10,7 @@ use std::path::{Path, PathBuf};
 use lanemark_study::library::{LibraryKind, open_file};
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
-
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use lanemark_testbed::project;
 
 /// Fails with the list of mistakes.
 fn assert_empty(mistakes: &[String]) {

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use lanemark_schema::rng::{Rng, StreamKey};
-use serde_json::Value;
 
+use super::mounted::result;
 use super::{SATA, Server, command, count, folder, stderr};
 
 #[test]
@@ -43,8 +43,7 @@ fn a_server_prints_its_address_takes_commands_and_saves_its_result() {
     let (folder, output) = server.stop();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("power cut: "), "{}", stderr(&output));
-    let result = fs::read_to_string(folder.path().join("result.json")).unwrap();
-    let result: Value = serde_json::from_str(&result).unwrap();
+    let result = result(folder.path());
     let sample = &result["tests"][0]["samples"][0];
     assert_eq!(sample["faults"].as_array().unwrap().len(), 2);
     assert_eq!(sample["live"]["time_scale"], 1.0);
@@ -83,8 +82,7 @@ fn a_scenario_happens_at_its_times() {
     drop(client);
     let (folder, output) = server.stop();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let result = fs::read_to_string(folder.path().join("result.json")).unwrap();
-    let result: Value = serde_json::from_str(&result).unwrap();
+    let result = result(folder.path());
     assert_eq!(result["workload"]["faults"].as_array().unwrap().len(), 2);
     assert_eq!(result["tests"][0]["samples"][0]["faults"].as_array().unwrap().len(), 2);
 }

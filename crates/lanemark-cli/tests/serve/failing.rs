@@ -1,11 +1,10 @@
 //! A server whose own disk is full: a request that the model completed counts only if the server answered it without
 //! an error.
 
-use std::fs;
-
 use lanemark_testbed::Mounted;
 use serde_json::Value;
 
+use super::mounted::result;
 use super::{Server, folder};
 
 /// Number of writes, whose data is four times as large as the disk.
@@ -24,8 +23,7 @@ fn a_write_that_this_machine_failed_is_an_error_and_not_a_write() {
     let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count() as u64;
     assert!(failed > WRITES / 2 && failed < WRITES, "{failed} of {WRITES} writes failed");
     let (folder, _) = server.stop();
-    let result: Value =
-        serde_json::from_slice(&fs::read(folder.path().join("result.json")).unwrap()).unwrap();
+    let result = result(folder.path());
     let sample = &result["tests"][0]["samples"][0];
     let bytes = |direction: &Value| direction["bytes"].as_u64().unwrap();
     assert_eq!(bytes(&sample["writes"]), (WRITES - failed) * 4096);

@@ -16,7 +16,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use lanemark_testbed::{MountFolder, NbdClient, Running, lanemark};
+use lanemark_testbed::{MountFolder, NbdClient, Running, lanemark, stderr};
 
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
@@ -114,8 +114,4 @@ impl Server {
         self.child.kill();
         self.folder
     }
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -48,7 +48,7 @@ fn is_attached(node: &str) -> bool {
     Path::new("/sys/block").join(node.trim_start_matches("/dev/")).join("loop").exists()
 }
 
-fn result(folder: &Path) -> Value {
+pub(super) fn result(folder: &Path) -> Value {
     serde_json::from_slice(&fs::read(folder.join("result.json")).unwrap()).unwrap()
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lanemark_testbed::{MountFolder, Mounted, skipped, tool_or_skip};
 
-use super::{ALONE, DISK, SATA, commits, in_front, is_root, left, program, run, text};
+use super::{ALONE, DISK, SATA, commits, in_front, is_root, left, program, root_folder, run, text};
 
 /// Each line that the command printed after `fsync` is acknowledged and must be in the file after a cut.
 const CHECK: &str = "n=$(wc -l <$LANEMARK_OUTPUT); m=$(wc -l <log 2>/dev/null || echo 0); \
@@ -13,10 +13,7 @@ const CHECK: &str = "n=$(wc -l <$LANEMARK_OUTPUT); m=$(wc -l <log 2>/dev/null ||
 
 #[test]
 fn power_cuts_lose_nothing_that_was_flushed() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     let script = commits(400);
     let words = [SATA, "--cuts", "4", "--check", CHECK, "--turns", "1", "--size", "64MiB"];
     let options = ["--time-scale", "1", "--json", "--", "python3", "-c", &script];
@@ -63,10 +60,7 @@ sys.exit(lost > 0)
 /// A hard disk needs some milliseconds for each of these blocks, so its cache contains many blocks at any moment.
 #[test]
 fn power_cuts_lose_data_of_a_drive_that_lies_about_flushes() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     let words = [DISK, "--fs", "none", "--cuts", "2", "--check", CHECK_BLOCKS, "--turns", "1"];
     let options = ["--fault", "lying-flush", "--size", "64MiB", "--time-scale", "1"];
     let words = [&words[..], &options, &["--", "python3", "-c", BLOCKS]].concat();
@@ -81,10 +75,7 @@ fn power_cuts_lose_data_of_a_drive_that_lies_about_flushes() {
 
 #[test]
 fn a_check_that_fails_without_a_cut_is_not_a_loss() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     for (check, why) in [
         ("no-such-program-of-lanemark", "ended with exit code 127"),
         ("echo row 7; exit 1", "ended with exit code 1: row 7"),
@@ -106,10 +97,7 @@ fn a_check_that_fails_without_a_cut_is_not_a_loss() {
 /// The check runs three times: without a cut, and after two cuts. It judges the data only the first time and the last.
 #[test]
 fn an_outcome_that_the_check_does_not_judge_is_not_known() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     let runs = folder.path().join("runs");
     let check = format!("echo x >>{0}; test $(wc -l <{0}) != 2 || exit 9", runs.display());
     let words = [SATA, "--cuts", "2", "--check", &check, "--turns", "1", "--size", "64MiB"];

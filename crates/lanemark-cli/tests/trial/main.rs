@@ -23,6 +23,15 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root() && Path::new("/dev/loop-control").exists()
 }
 
+/// Returns a folder for a trial with disks, which only root can have.
+fn root_folder() -> Option<MountFolder> {
+    if is_root() {
+        return Some(MountFolder::new());
+    }
+    skipped("a disk, which only root can have");
+    None
+}
+
 fn program(folder: &Path, words: &[&str]) -> Command {
     let run = lanemark!(folder, &[&["trial"], words].concat());
     let run = run.env("LANEMARK_RESULTS", folder.join("results")).env("TMPDIR", folder);
@@ -61,27 +70,10 @@ fn commits(count: u32) -> String {
 
 #[test]
 fn a_program_that_flushes_is_faster_on_the_faster_drive() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     let script = commits(15);
-    let words = [
-        DISK,
-        NVME,
-        "--turns",
-        "3",
-        "--size",
-        "256MiB",
-        "--time-scale",
-        "4",
-        "--html",
-        "page.html",
-        "--",
-        "python3",
-        "-c",
-        &script,
-    ];
+    let options = ["--turns", "3", "--size", "256MiB", "--time-scale", "4", "--html", "page.html"];
+    let words = [&[DISK, NVME], &options[..], &["--", "python3", "-c", &script]].concat();
     let output = run(&folder, &words);
     let printed = text(&output.stdout);
     let errors = text(&output.stderr);
@@ -322,31 +314,14 @@ fn a_trial_needs_no_privileges() {
 
 #[test]
 fn folders_and_images_are_the_contents_of_every_turn() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     let contents = folder.path().join("contents");
     fs::create_dir(&contents).unwrap();
     fs::write(contents.join("file"), "as it was").unwrap();
     // Each turn finds the file in its original state, and changes it.
     let script = "test \"$(cat file)\" = 'as it was' && echo changed >file && sync";
-    let words = [
-        SATA,
-        "--from",
-        "contents",
-        "--turns",
-        "2",
-        "--size",
-        "64MiB",
-        "--time-scale",
-        "1",
-        "--json",
-        "--",
-        "sh",
-        "-c",
-        script,
-    ];
+    let options = ["--turns", "2", "--size", "64MiB", "--time-scale", "1", "--json"];
+    let words = [&[SATA, "--from", "contents"], &options[..], &["--", "sh", "-c", script]].concat();
     let output = run(&folder, &words);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -356,40 +331,25 @@ fn folders_and_images_are_the_contents_of_every_turn() {
     assert_eq!(fs::read_to_string(contents.join("file")).unwrap(), "as it was");
 }
 
+/// A command that a signal ends is a failed command, too.
 #[test]
 fn a_failing_command_ends_the_trial_with_its_output() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
+    let Some(folder) = root_folder() else { return };
+    for (script, code, printed) in [
+        ("echo this went wrong; exit 3", "exit code 3", "this went wrong"),
+        ("echo before; kill -SEGV $$", "exit code 139", "before"),
+    ] {
+        let output = run(&folder, &[SATA, "--size", "64MiB", "--", "sh", "-c", script]);
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.contains(code) && errors.contains(printed), "{errors}");
+        assert!(left(&folder).is_empty());
     }
-    let folder = MountFolder::new();
-    let words = [SATA, "--size", "64MiB", "--", "sh", "-c", "echo this went wrong; exit 3"];
-    let output = run(&folder, &words);
-    let errors = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{errors}");
-    assert!(errors.contains("exit code 3") && errors.contains("this went wrong"), "{errors}");
-    assert!(left(&folder).is_empty());
-}
-
-#[test]
-fn a_command_that_a_signal_ends_is_a_failed_command() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
-    let words = [SATA, "--size", "64MiB", "--", "sh", "-c", "echo before; kill -SEGV $$"];
-    let output = run(&folder, &words);
-    let errors = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{errors}");
-    assert!(errors.contains("exit code 139") && errors.contains("before"), "{errors}");
-    assert!(left(&folder).is_empty());
 }
 
 #[test]
 fn daemons_end_with_the_turn_that_started_them() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     // No turn finds a daemon of an earlier turn, whose file would contain its number.
     let pids = folder.path().join("daemons");
     let daemon = format!("setsid sh -c 'echo $$ >>{}; sleep 1000; true'", pids.display());

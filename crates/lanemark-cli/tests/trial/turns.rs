@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use lanemark_testbed::{MountFolder, skipped};
-
-use super::{DISK, NVME, SATA, is_root, run, saved, text};
+use super::{DISK, NVME, SATA, root_folder, run, saved, text};
 
 /// Writes the seeds on the command lines of all servers that the parent process has started.
 const SEEDS: &str = "
@@ -24,10 +22,7 @@ os.fsync(f)
 
 #[test]
 fn each_turn_has_its_own_seed_which_all_systems_share() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     let seeds = folder.path().join("seeds");
     let words = [SATA, NVME, "--turns", "2", "--seed", "40", "--size", "64MiB"];
     let command = ["--time-scale", "1", "--", "python3", "-c", SEEDS, seeds.to_str().unwrap()];
@@ -41,10 +36,7 @@ fn each_turn_has_its_own_seed_which_all_systems_share() {
 /// Mounting reads the file system, and the program does not.
 #[test]
 fn the_time_of_the_mount_is_not_the_programs() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
-    }
-    let folder = MountFolder::new();
+    let Some(folder) = root_folder() else { return };
     let words = [DISK, "--turns", "1", "--size", "64MiB", "--time-scale", "1", "--", "true"];
     let output = run(&folder, &words);
     assert!(output.status.success(), "{}", text(&output.stderr));

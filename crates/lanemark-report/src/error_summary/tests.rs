@@ -6,7 +6,7 @@ use lanemark_schema::result::{
 use lanemark_schema::workload::AverageMethod;
 
 use super::*;
-use crate::run_tests::{reads, run, test};
+use crate::run_tests::{interval, reads, run, test};
 
 /// Returns the check of a published figure of 100 MB/s with the simulated value `simulated`.
 fn check(test: &str, role: FigureRole, bound: BoundKind, simulated: f64) -> FigureCheck {
@@ -127,8 +127,7 @@ fn bounds_and_near_repeats_are_counted_apart() {
 #[test]
 fn figures_within_their_intervals_are_counted() {
     let text_of = |low_ratio: f64, high_ratio: f64| {
-        let interval =
-            PredictionInterval { low_ratio, high_ratio, widest: None, percentiles: Vec::new() };
+        let interval = interval(low_ratio, high_ratio);
         let exact = [("a", 110.0), ("b", 160.0)];
         let exact = exact
             .map(|(test, found)| check(test, FigureRole::Predicted, BoundKind::Exactly, found));

@@ -298,9 +298,10 @@ fn number_width(numbers: &[String]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_schema::result::{PathLimit, PathUse, PredictionInterval};
+    use lanemark_schema::result::{PathLimit, PathUse};
 
     use super::*;
+    use crate::run_tests::interval;
 
     fn view(ceilings: &[(&str, Option<u64>)], simulated: Option<u64>) -> TestedPath {
         let megabytes = |value: u64| BytesPerSecond(value * 1_000_000);
@@ -383,12 +384,7 @@ mod tests {
             PathLimit { path: PathUse::new(Vec::new(), 0), outstanding: 1, loss: Some(loss) };
         let lossy = TestedPath { limit: Some(limit), ..of(&two, Some(390)) };
         assert_eq!(answer(&lossy), "S carries 390 MB/s of T; you lose 41% to DMI 3.0.");
-        let interval = Some(PredictionInterval {
-            low_ratio: 0.5,
-            high_ratio: 2.0,
-            widest: None,
-            percentiles: Vec::new(),
-        });
+        let interval = Some(interval(0.5, 2.0));
         let text = sentence(&TestedPath { interval, ..of(&two, Some(390)) });
         assert!(text.ends_with("(98% of it) (80% interval 195 to 780)."), "{text}");
     }

@@ -6,7 +6,7 @@ use lanemark_schema::result::{
 use lanemark_schema::units::Duration;
 
 use super::*;
-use crate::run_tests::{reads, requests, run, test};
+use crate::run_tests::{interval, reads, requests, run, test};
 
 fn texts(cells: Vec<Cell>) -> Vec<String> {
     cells.into_iter().map(|cell| cell.text).collect()
@@ -96,11 +96,9 @@ fn processor_time_is_the_mean_of_the_repeats_that_know_it() {
 
 #[test]
 fn intervals_name_the_value_that_widens_most() {
-    let interval = |low_ratio, parameter: &str, share| PredictionInterval {
-        low_ratio,
-        high_ratio: 1.5,
-        widest: Some(MainUncertainty { parameter: parameter.to_owned(), share }),
-        percentiles: Vec::new(),
+    let interval = |low_ratio, parameter: &str, share| {
+        let widest = Some(MainUncertainty { parameter: parameter.to_owned(), share });
+        PredictionInterval { widest, ..interval(low_ratio, 1.5) }
     };
     let all = [interval(0.2, "x", 0.5), interval(0.1, "y", 0.3), interval(0.1, "y", 0.4)];
     let end = "y contributes most to the interval width in 2 tests.";
@@ -142,8 +140,7 @@ fn a_row_has_the_figures_of_its_test() {
         high_ratio: 1.5,
     });
     let percentiles = percentiles.to_vec();
-    result.interval =
-        Some(PredictionInterval { low_ratio: 0.5, high_ratio: 1.2, widest: None, percentiles });
+    result.interval = Some(PredictionInterval { percentiles, ..interval(0.5, 1.2) });
     let shown = row(&result, true);
     assert_eq!(
         (shown[1].as_str(), &shown[6..10]),

@@ -7,6 +7,7 @@ use lanemark_schema::result::{
 use lanemark_schema::units::Duration;
 
 use super::*;
+use crate::run_tests::interval;
 
 const WIDE: Style = Style { width: 2_000, colour: false };
 
@@ -134,12 +135,7 @@ fn contradicted(name: &str, cause: ContradictionCause) -> Contradiction {
         random: true,
         measured: figures(160.0, 40_000.0, 25.0),
         present: figures(800.0, 200_000.0, 160.0),
-        interval: PredictionInterval {
-            low_ratio: 0.8,
-            high_ratio: 1.25,
-            widest: None,
-            percentiles: Vec::new(),
-        },
+        interval: interval(0.8, 1.25),
         cause,
     }
 }
@@ -205,13 +201,7 @@ fn a_row_has_the_change_with_the_interval_of_the_change() {
 
 #[test]
 fn the_interval_of_the_rate_is_stated_with_the_test() {
-    let interval = PredictionInterval {
-        low_ratio: 0.5,
-        high_ratio: 2.0,
-        widest: None,
-        percentiles: Vec::new(),
-    };
-    let one = WhatIfTest { interval: Some(interval), ..random(Some(1.1)) };
+    let one = WhatIfTest { interval: Some(interval(0.5, 2.0)), ..random(Some(1.1)) };
     assert_eq!(expected_interval(&one).unwrap(), "The 80% interval of the rate is 825–3,300 IOPS.");
     assert!(description(&one).contains("825–3,300 IOPS"));
 }
@@ -230,10 +220,8 @@ fn percentiles_of_the_latency_are_stated_with_their_intervals() {
         low_ratio: 0.8,
         high_ratio: 1.5,
     });
-    let percentiles = percentiles.to_vec();
-    let interval =
-        PredictionInterval { low_ratio: 0.9, high_ratio: 1.1, widest: None, percentiles };
-    let mut one = WhatIfTest { interval: Some(interval), ..test("a", 1.5, 1.0) };
+    let own = PredictionInterval { percentiles: percentiles.to_vec(), ..interval(0.9, 1.1) };
+    let mut one = WhatIfTest { interval: Some(own), ..test("a", 1.5, 1.0) };
     assert_eq!(tail_note(&one), None);
     (one.present.latency_p99_ns, one.other.latency_p99_ns) = (Some(240e3), Some(200e3));
     let p99 = "p99 200 µs (80% in 160–300) instead of 240";
@@ -285,12 +273,7 @@ fn the_evidence_counts_the_tests_that_were_shortened_and_carried() {
     assert_eq!(whatif_evidence(&build_whatif(vec![test("a", 1.5, 1.0)]), &style), "");
     let widest = |parameter: &str, share| {
         let widest = Some(MainUncertainty { parameter: parameter.to_owned(), share });
-        Some(PredictionInterval {
-            low_ratio: 0.9,
-            high_ratio: 1.1,
-            widest,
-            percentiles: Vec::new(),
-        })
+        Some(PredictionInterval { widest, ..interval(0.9, 1.1) })
     };
     let mut whatif = build_whatif(vec![
         WhatIfTest { shortened_to: Some(700), interval: widest("x", 0.5), ..test("a", 1.5, 1.0) },
@@ -323,12 +306,6 @@ fn the_text_has_a_column_for_measured_figures_and_all_changes() {
     let text = whatif_text(&whatif, &style);
     assert!(text.contains("d@p:sata with other values\n"), "{text}");
     assert!(text.contains("Changed: drive.read: 7 us") && text.contains("measured"), "{text}");
-    let interval = PredictionInterval {
-        low_ratio: 0.05,
-        high_ratio: 1.0,
-        widest: None,
-        percentiles: Vec::new(),
-    };
-    whatif.tests[0].interval = Some(interval);
+    whatif.tests[0].interval = Some(interval(0.05, 1.0));
     assert!(whatif_text(&whatif, &style).contains("One interval, marked !"));
 }

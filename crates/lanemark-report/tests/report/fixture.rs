@@ -332,29 +332,10 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         elapsed: Duration::from_nanoseconds((elapsed * 1e3) as u64),
         reads,
         writes,
-        unified: None,
-        cpu: None,
-        evidence: None,
-        flushes: None,
-        trims: None,
-        in_flight: None,
-        punctuality: None,
         path,
-        drive: None,
         energy: hops
             .and_then(|_| energy(&test, Duration::from_nanoseconds((elapsed * 1e3) as u64))),
-        errors: Default::default(),
-        faults: Vec::new(),
-        converged: None,
-        similar: None,
-        phases: Vec::new(),
-        credits: Vec::new(),
-        live: None,
-        replay: None,
-        series: None,
-        steady: None,
-        transactions: None,
-        complete: true,
+        ..Sample::empty()
     }
 }
 
