@@ -1,12 +1,9 @@
 //! Tests the fault plan without a simulator: active faults, the steps of a reset, and the recovery of a drive.
 
 use super::*;
+use crate::tests::at;
 use crate::tests::fault::with;
 use crate::tests::runs::{nvme, small_drive, times};
-
-fn at(microseconds: u64) -> Instant {
-    Instant::ZERO + Duration::from_microseconds(microseconds)
-}
 
 fn just_before(at: Instant) -> Instant {
     Instant::from_picoseconds(at.picoseconds() - 1)

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::host::protocol::COMPLETION;
+use crate::tests::BLOCK;
 
-const BLOCK: Bytes = Bytes::kibi(4);
 const WHOLE: BurstPosition = BurstPosition { first: true, last: true };
 
 fn block(position: BurstPosition) -> LinkBurst {

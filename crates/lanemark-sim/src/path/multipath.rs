@@ -81,14 +81,11 @@ mod tests {
     use crate::spec::submission::Submission;
     use crate::tests::link::{dual, read_of};
     use crate::tests::runs::{at_rest, megabytes, run, sas, small_drive, test, unlimited};
+    use crate::tests::us;
     use lanemark_schema::units::{Bytes, Duration, Instant};
     use lanemark_schema::workload::{Access, Fault, FaultKind, Operation, Pattern, Test};
 
     const TIMEOUT: Duration = Duration::from_microseconds(2_000);
-
-    fn us(microseconds: u64) -> Duration {
-        Duration::from_microseconds(microseconds)
-    }
 
     /// Returns a system whose drive has two ports. The path of `port` fails after `at`.
     fn failing(port: u8, at: Duration) -> SystemSpec {

@@ -4,6 +4,7 @@ use crate::run::ceiling::ceilings;
 use crate::run::sensitivity;
 use crate::spec::{AdapterSpec, OverloadCost, SystemSpec};
 use crate::tests::runs::{checked, run, sas, test, times, unlimited};
+use crate::tests::us;
 use lanemark_schema::result::HopId;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
@@ -14,8 +15,8 @@ use lanemark_schema::workload::{Pattern, Test};
 fn behind_an_adapter() -> SystemSpec {
     let mut system = without_adapter();
     system.attachments[0].protocol.adapter = Some(AdapterSpec {
-        command_time: Duration::from_microseconds(5),
-        crowded: Some(OverloadCost { above: 64, command_time: Duration::from_microseconds(8) }),
+        command_time: us(5),
+        crowded: Some(OverloadCost { above: 64, command_time: us(8) }),
         cache: None,
     });
     system
@@ -101,8 +102,7 @@ fn the_adapters_ceiling_holds_and_a_faster_adapter_gains() {
 fn an_adapter_that_gets_faster_when_crowded_is_refused() {
     let mut system = behind_an_adapter();
     let adapter = system.attachments[0].protocol.adapter.as_mut().unwrap();
-    adapter.crowded =
-        Some(OverloadCost { above: 64, command_time: Duration::from_microseconds(4) });
+    adapter.crowded = Some(OverloadCost { above: 64, command_time: us(4) });
     let error = system.check().unwrap_err().to_string();
     assert!(error.contains("adapter.crowded_time") && error.contains("5 us"), "{error}");
 }

@@ -4,6 +4,7 @@ use crate::spec::cloud::tests::plain_volume;
 use crate::spec::submission::Submission;
 use crate::spec::*;
 use crate::tests::runs::{check_stages, checked, nvme, run, simulate, storage_at_rest, test};
+use crate::tests::us;
 use crate::*;
 use lanemark_schema::result::{HopId, Reserve, Sample};
 use lanemark_schema::rng::StreamKey;
@@ -12,10 +13,6 @@ use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 use proptest::prelude::*;
 
 const SMALL: Bytes = Bytes::kibi(4);
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 fn system(volume: CloudSpec) -> SystemSpec {
     nvme(DriveSpec {

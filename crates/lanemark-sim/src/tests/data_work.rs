@@ -5,14 +5,11 @@ use crate::engine::budget::Hop;
 use crate::run::ceiling::ceilings;
 use crate::spec::{DataWorkSpec, SystemSpec};
 use crate::tests::runs::{at_rest, checked, nvme, run, small_drive, test, unlimited};
+use crate::tests::us;
 use crate::{Completion, Submission};
 use lanemark_schema::result::HopId;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns the completion of the only request in an idle system.
 fn completion(system: &SystemSpec, operation: Operation, length: Bytes) -> Completion {

@@ -3,19 +3,15 @@
 use crate::drive::disk::tests::small_disk;
 use crate::link::LinkModel;
 use crate::spec::*;
-use crate::tests::random_read;
 use crate::tests::runs::{at_rest, check_stages, sas, sata, share, simulate, times};
 use crate::tests::trajectory::trajectory;
+use crate::tests::{random_read, us};
 use crate::*;
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 use proptest::prelude::*;
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns a 100 GB disk with one zone, whose command engine takes negligible time.
 pub(crate) fn one_zone() -> DriveSpec {

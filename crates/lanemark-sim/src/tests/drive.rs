@@ -7,19 +7,10 @@ use crate::tests::runs::{
     at_rest, megabytes, nvme, retrying, run, sata, simulate, small_drive, test, unlimited,
 };
 use crate::tests::trajectory::trajectory;
+use crate::tests::{BLOCK, access, us};
 use crate::*;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 use lanemark_schema::workload::{Access, Fault, Operation, Pattern, Test};
-
-pub(crate) const BLOCK: Bytes = Bytes::kibi(4);
-
-pub(crate) fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
-
-pub(crate) fn access(operation: Operation, offset: Bytes, length: Bytes) -> Access {
-    Access { operation, offset, length }
-}
 
 /// Returns a system whose drive has one die with two planes; all other parts take no time.
 pub(crate) fn one_die(change: impl FnOnce(&mut FlashSpec)) -> SystemSpec {

@@ -7,15 +7,12 @@ use crate::spec::submission::Submission;
 use crate::spec::*;
 use crate::tests::fault::with;
 use crate::tests::runs::{nvme, sata, small_drive, storage_at_rest};
+use crate::tests::us;
 use crate::tests::volume::build_volume;
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
 use proptest::prelude::*;
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns a flash drive or a disk whose media are so slow that they do not store data before `store` has passed.
 fn drive(is_disk: bool, cache: WriteCacheMode, store: Duration) -> DriveSpec {

@@ -4,6 +4,7 @@
 use crate::spec::DriveCondition;
 use crate::tests::disk::one_zone;
 use crate::tests::runs::{nvme, retrying, sata, small_drive, test};
+use crate::tests::us;
 use crate::{SystemSpec, may_converge};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
@@ -56,7 +57,7 @@ fn each_condition_by_itself_keeps_the_stated_length() {
         ("rounds", Test { rounds: Some(rounds), ..plain() }),
         ("a series", Test { interval: Some(SeriesInterval::Fixed { interval }), ..plain() }),
         ("no end", Test { duration: None, ..plain() }),
-        ("few requests", Test { duration: Some(Duration::from_microseconds(100)), ..plain() }),
+        ("few requests", Test { duration: Some(us(100)), ..plain() }),
     ];
     for (name, test) in tests {
         assert!(!may_converge(&filled, &test), "{name}: {test:?}");

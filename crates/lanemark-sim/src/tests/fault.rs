@@ -12,6 +12,7 @@ use crate::tests::runs::{
     checked, megabytes, nvme, run, sas, sata, simulate, small_drive, storage_at_rest, test, times,
     unlimited,
 };
+use crate::tests::{BLOCK, access, at, latency, us};
 use lanemark_schema::result::{ErrorKind, FaultImpact, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
@@ -19,24 +20,10 @@ use lanemark_schema::workload::fault::Fault;
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 use proptest::prelude::*;
 
-pub(crate) const BLOCK: Bytes = Bytes::kibi(4);
-
-pub(crate) fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
-
-pub(crate) fn at(microseconds: u64) -> Instant {
-    Instant::ZERO + us(microseconds)
-}
-
 /// Returns `system` with these faults.
 pub(crate) fn with(system: &SystemSpec, faults: &[&str]) -> SystemSpec {
     let faults: Vec<Fault> = faults.iter().map(|text| text.parse().unwrap()).collect();
     checked(system).with_faults(&faults).unwrap().into_spec()
-}
-
-pub(crate) fn access(operation: Operation, offset: Bytes, length: Bytes) -> Access {
-    Access { operation, offset, length }
 }
 
 /// Submits `accesses` at their times, and returns their completions and the outcome of the faults.
@@ -56,10 +43,6 @@ pub(crate) fn submitted(
     assert_eq!(storage.simulator().outstanding(), 0);
     seen.sort_by_key(|done| done.tag);
     (seen, storage.simulator().fault_uses())
-}
-
-pub(crate) fn latency(done: &Completion) -> Duration {
-    done.completed.since(done.submitted)
 }
 
 /// Returns reads of 4 KiB from different dies, one per millisecond.

@@ -4,9 +4,10 @@
 use crate::fault::RequestStatus;
 use crate::simulator::Completion;
 use crate::spec::{PageTimes, SystemSpec, VolumeSpec, WriteCacheMode};
-use crate::tests::fault::{BLOCK, access, at, failed, latency, reads, submitted, timed, us, with};
+use crate::tests::fault::{failed, reads, submitted, timed, with};
 use crate::tests::runs::{nvme, run, sas, sata, simulate, small_drive, test, times};
 use crate::tests::volume::build_volume;
+use crate::tests::{BLOCK, access, at, latency, us};
 use lanemark_schema::result::{ErrorKind, FaultImpact, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};

@@ -4,15 +4,12 @@ use crate::spec::{JournalSpec, SystemSpec, VolumeSpec};
 use crate::tests::fault::with;
 use crate::tests::link::dual;
 use crate::tests::runs::{nvme, run, sata, simulate, small_drive, test, times};
+use crate::tests::us;
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Test};
 use proptest::prelude::*;
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns a test that ends after a duration.
 fn timed(duration: Duration, depth: u32) -> Test {

@@ -10,6 +10,7 @@ use crate::spec::PageTimes;
 use crate::spec::submission::Submission;
 use crate::spec::{DriveSpec, ProtocolKind, SecondPort, SystemSpec};
 use crate::tests::runs::{at_rest, megabytes, run, sas, sata, share, small_drive, test, unlimited};
+use crate::tests::us;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
@@ -174,7 +175,7 @@ fn sas_carries_both_directions_at_once_and_sata_does_not() {
     let mut drive = unlimited();
     drive.front_end.write_time = Duration::from_nanoseconds(10);
     drive.front_end.write_latency = Duration::ZERO;
-    drive.flash_mut().program = PageTimes::alike(Duration::from_microseconds(1));
+    drive.flash_mut().program = PageTimes::alike(us(1));
     drive.buffer = Bytes::mebi(16);
     let reads = half.clone().with(|asked| asked.read_share = Ratio::ONE);
     let gain =
@@ -311,11 +312,8 @@ pub(crate) fn enclosed(drive: &DriveSpec, rate: UsbRate, transport: UsbTransport
     let link =
         |name: &str, model, latency| LinkSpec { name: name.to_owned(), model, latency, speed: 1 };
     let bytes_per_second = 2_000_000_000;
-    let bridge = Bridge {
-        command_time: Duration::from_microseconds(20),
-        rate: BytesPerSecond(bytes_per_second),
-    };
-    let latency = Duration::from_microseconds(5);
+    let bridge = Bridge { command_time: us(20), rate: BytesPerSecond(bytes_per_second) };
+    let latency = us(5);
     let bridge = link("bridge", LinkModel::Bridge(bridge), latency);
     let usb = link("USB", LinkModel::Usb(Usb::new(rate, transport)), Duration::ZERO);
     attachment.port_path.links.splice(1..1, [usb, bridge]);
@@ -380,7 +378,7 @@ fn bulk_only_transport_has_one_command_at_a_time() {
 fn a_bridge_s_latency_is_paid_at_every_pass() {
     let slower = |latency| {
         let mut system = enclosed(&unlimited(), UsbRate::Gen2, UsbTransport::AttachedScsi);
-        system.attachments[0].port_path.links[2].latency = Duration::from_microseconds(latency);
+        system.attachments[0].port_path.links[2].latency = us(latency);
         system
     };
     for (reading, passes) in [(true, 2.0), (false, 3.0)] {

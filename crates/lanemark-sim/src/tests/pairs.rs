@@ -10,12 +10,12 @@ use crate::tests::fault::with;
 use crate::tests::link::{dual, read_of};
 use crate::tests::power::flash_power;
 use crate::tests::runs::{nvme, sas, sata, share, small_drive, storage_at_rest, times};
+use crate::tests::{BLOCK, latency, ms, us};
 use lanemark_schema::result::{ErrorKind, FaultImpact};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::{Fault, FaultKind};
 use lanemark_schema::workload::{Access, Operation};
 
-pub(crate) const BLOCK: Bytes = Bytes::kibi(4);
 /// Half of the driver's time for a command: before it is sent, and after it returns.
 pub(crate) const HALF: Duration = Duration::from_nanoseconds(500);
 /// The minimum time that the simulator can represent.
@@ -23,14 +23,6 @@ const TICK: Duration = Duration::from_picoseconds(1);
 
 /// A request: its time, its drive and its access.
 pub(crate) type Ask = (Duration, u16, Access);
-
-pub(crate) fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
-
-pub(crate) fn ms(milliseconds: u64) -> Duration {
-    us(milliseconds * 1_000)
-}
 
 pub(crate) fn block(operation: Operation, number: u64) -> Access {
     Access { operation, offset: BLOCK * number, length: BLOCK }
@@ -62,10 +54,6 @@ pub(crate) fn outcomes(system: &SystemSpec, asks: &[Ask]) -> (Vec<Completion>, V
         assert_eq!(done.budget.total(), latency(done), "stages must sum to the latency");
     }
     (seen, storage.simulator().fault_uses())
-}
-
-pub(crate) fn latency(done: &Completion) -> Duration {
-    done.completed.since(done.submitted)
 }
 
 /// Returns the time from the start of the run to the completion of a request.

@@ -5,14 +5,12 @@ use crate::run::energy::drive_energy;
 use crate::spec::submission::Submission;
 use crate::spec::*;
 use crate::tests::runs::{at_rest, nvme, retrying, run, small_drive, test, times};
+use crate::tests::us;
 use lanemark_schema::result::{EnergyUse, Sample};
 use lanemark_schema::units::{Bytes, Duration, Instant, Joules, Watts};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 use proptest::prelude::*;
 
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 fn mw(milliwatts: u64) -> Watts {
     Watts::from_milliwatts(milliwatts)
 }

@@ -3,16 +3,12 @@
 use crate::simulator::{Completion, Simulator};
 use crate::spec::submission::Submission;
 use crate::spec::{ProtocolKind, SystemSpec};
-use crate::tests::random_read;
 use crate::tests::runs::{at_rest, check_stages, nvme, sata, simulate, small_drive, unlimited};
+use crate::tests::{random_read, us};
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_schema::units::{Bytes, Instant, Ratio};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 use proptest::prelude::*;
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns a read of 4 KiB. Reads of adjacent positions use different dies.
 fn read(place: u64) -> Access {

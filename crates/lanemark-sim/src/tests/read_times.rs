@@ -2,9 +2,10 @@
 
 use crate::run::driver::{RunLength, run_length_watched};
 use crate::spec::*;
-use crate::tests::drive::{BLOCK, access, latencies, one_die, us};
+use crate::tests::drive::{latencies, one_die};
 use crate::tests::runs::{checked, test};
 use crate::tests::trajectory::trajectory;
+use crate::tests::{BLOCK, access, us};
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};

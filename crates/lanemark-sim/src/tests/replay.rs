@@ -8,11 +8,11 @@ use crate::run::replay::{
     RequestRefusal, Speed, replay,
 };
 use crate::spec::SystemSpec;
-use crate::tests::random_read;
 use crate::tests::runs::{checked, nvme, sata, simulate, small_drive, times};
+use crate::tests::{random_read, us};
 use lanemark_schema::result::{ReplayCounts, Sample};
 use lanemark_schema::rng::{Rng, StreamKey};
-use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::bound::BLOCK;
 use lanemark_schema::workload::{Access, Accesses, Operation, Test, TraceArrival};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn at_depth(queue_depth: u32) -> ReplaySettings {
 /// Returns a request to the first device, this many microseconds after the first request.
 fn arrival(at_us: u64, operation: Operation, offset: u64, length: u64) -> TraceArrival {
     TraceArrival {
-        at: Some(Instant::ZERO + Duration::from_microseconds(at_us)),
+        at: Some(Instant::ZERO + us(at_us)),
         device: 0,
         thread: 0,
         access: Access { operation, offset: Bytes(offset), length: Bytes(length) },

@@ -12,6 +12,7 @@ use crate::spec::SystemSpec;
 use crate::spec::submission::Submission;
 use crate::tests::fault::with;
 use crate::tests::link::{dual, enclosed, pio};
+use crate::tests::ms;
 use crate::tests::runs::{
     checked, megabytes, nvme, run, sas, sata, share, small_drive, storage_at_rest, test, times,
     unlimited,
@@ -19,10 +20,6 @@ use crate::tests::runs::{
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test, TraceArrival};
-
-fn ms(milliseconds: u64) -> Duration {
-    Duration::from_microseconds(milliseconds * 1_000)
-}
 
 fn access(operation: Operation, offset: u64, length: u64) -> Access {
     Access { operation, offset: Bytes::kibi(offset), length: Bytes::kibi(length) }

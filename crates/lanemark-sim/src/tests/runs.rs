@@ -6,8 +6,8 @@ use crate::link::{
 };
 use crate::spec::*;
 use crate::tests::link::enclosed;
-use crate::tests::random_read;
 use crate::tests::trajectory::trajectory;
+use crate::tests::{random_read, us};
 use crate::*;
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
@@ -119,7 +119,7 @@ pub(crate) fn checked(system: &SystemSpec) -> CheckedSystem {
 #[test]
 fn a_write_also_takes_the_file_systems_processor_time() {
     let mut system = nvme(unlimited());
-    system.cpu.write_submit = Duration::from_microseconds(100);
+    system.cpu.write_submit = us(100);
     // A request that is split into two commands takes the file system's write time only once.
     system.attachments[0].protocol.transfer_max = Bytes::kibi(4);
     let rate = |block: u64, read, threads| {
@@ -192,8 +192,7 @@ fn a_saturated_pcie_link_carries_its_closed_form() {
 #[test]
 fn saturated_dies_carry_their_closed_form() {
     let mut system = nvme(small_drive());
-    system.attachments[0].drive.flash_mut().read =
-        PageTimes::alike(Duration::from_microseconds(400));
+    system.attachments[0].drive.flash_mut().read = PageTimes::alike(us(400));
     let flash = system.attachments[0].drive.flash().clone();
     let block = flash.unit();
     let per_unit = flash.command_time + flash.read.mean() + block / flash.channel_rate;
@@ -205,7 +204,7 @@ fn saturated_dies_carry_their_closed_form() {
 #[test]
 fn saturated_channels_carry_their_closed_form() {
     let mut system = nvme(small_drive());
-    system.attachments[0].drive.flash_mut().read = PageTimes::alike(Duration::from_microseconds(1));
+    system.attachments[0].drive.flash_mut().read = PageTimes::alike(us(1));
     system.attachments[0].drive.flash_mut().channel_rate = BytesPerSecond(100_000_000);
     system.attachments[0].drive.front_end.read_time = Duration::from_nanoseconds(10);
     let flash = system.attachments[0].drive.flash().clone();
@@ -256,13 +255,13 @@ fn recently_written_data_is_read_from_the_buffer() {
         .submit(Submission::new(written.completed, access(Operation::Read)).tagged(1))
         .unwrap();
     let read = simulator.advance().unwrap();
-    assert!(read.completed.since(read.submitted) < Duration::from_microseconds(20));
+    assert!(read.completed.since(read.submitted) < us(20));
 }
 
 #[test]
 fn one_core_carries_no_more_than_its_time_per_request() {
     let mut system = nvme(unlimited());
-    system.attachments[0].protocol.read_time = Duration::from_microseconds(5);
+    system.attachments[0].protocol.read_time = us(5);
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 32));
     assert!((sample.iops() / 200_000.0 - 1.0).abs() < 0.01, "{} IOPS", sample.iops());
     assert_eq!(sample.path.unwrap().busiest, "CPU core");
@@ -273,8 +272,8 @@ fn a_sleeping_core_delays_one_request_but_not_many() {
     let mut system = nvme(small_drive());
     let alone = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
     let before = run(&system, &alone).latency();
-    system.cpu.wake = Duration::from_microseconds(40);
-    system.cpu.idle_after = Duration::from_microseconds(5);
+    system.cpu.wake = us(40);
+    system.cpu.idle_after = us(5);
     let after = run(&system, &alone).latency();
     assert_eq!(after.max_ns().unwrap(), before.max_ns().unwrap() + 40_000);
     // With a hundred outstanding requests, the core does not have time to sleep.
@@ -288,7 +287,7 @@ fn a_sleeping_core_delays_one_request_but_not_many() {
 fn ahci_holds_at_most_32_commands() {
     // With 64 outstanding requests, half wait in the host: Little's law for the 32 slots limits the rate.
     let mut system = sata(small_drive());
-    system.attachments[0].drive.front_end.read_latency = Duration::from_microseconds(1000);
+    system.attachments[0].drive.front_end.read_latency = us(1000);
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 64));
     assert!(sample.iops() < 32.0 / 0.001, "{} IOPS", sample.iops());
     let deeper = nvme(system.attachments[0].drive.clone());
@@ -310,14 +309,14 @@ fn a_link_that_retrains_carries_less_from_then_on() {
     let mut system = nvme(unlimited());
     let test = Test {
         volume: None,
-        duration: Some(Duration::from_microseconds(200_000)),
+        duration: Some(us(200_000)),
         ..test(Bytes::kibi(128), Pattern::Sequential, true, 16)
     };
     let before = megabytes(&run(&system, &test));
     let narrow = LinkModel::Pcie(Pcie::new(PcieGeneration::Three, 1, Bytes(128), Bytes(512)));
     let to = TrainedRate { lanes: Some(1), ..TrainedRate::default() };
     let kind = FaultKind::Retrain { link: LinkSelector::default(), to };
-    system.faults = vec![Fault::at(Duration::from_microseconds(100_000), kind)];
+    system.faults = vec![Fault::at(us(100_000), kind)];
     let seen = megabytes(&run(&system, &test));
     system.faults.clear();
     system.attachments[0].port_path.links[0].model = narrow;
@@ -435,8 +434,8 @@ prop_compose! {
         let mut drive = small_drive();
         *drive.flash_mut() = FlashSpec {
             channels, dies_per_channel, planes, page: Bytes::kibi(4 * page),
-            read: PageTimes::alike(Duration::from_microseconds(read_us)),
-            program: PageTimes::alike(Duration::from_microseconds(program_us)),
+            read: PageTimes::alike(us(read_us)),
+            program: PageTimes::alike(us(program_us)),
             channel_rate: BytesPerSecond(rate * 1_000_000),
             blocks_per_plane: 4096,
             ..drive.flash().clone()

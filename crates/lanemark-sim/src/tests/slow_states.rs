@@ -3,14 +3,14 @@
 use crate::run::driver::{RunLength, run_length_watched};
 use crate::spec::{DriveCondition, PseudoSlcSpec, SystemSpec, Technology};
 use crate::tests::runs::{checked, nvme, small_drive, test};
+use crate::tests::us;
 use lanemark_schema::result::{Reserve, Sample};
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Pattern, Test};
 
 /// Returns a drive whose pseudo-SLC cache contains `cache_mib` MiB, with slow flash outside the cache.
 fn with_cache(cache_mib: u64) -> SystemSpec {
-    let us = Duration::from_microseconds;
     let mut drive = small_drive();
     drive.capacity = Bytes::mebi(640);
     let flash = drive.flash_mut();

@@ -3,6 +3,7 @@
 
 use crate::spec::*;
 use crate::tests::runs::{at_rest, nvme, simulate, unlimited};
+use crate::tests::us;
 use crate::*;
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -34,7 +35,7 @@ fn read(offset: u64, length: Bytes) -> Access {
 /// (Pollaczek-Khinchine).
 #[test]
 fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {
-    let service = Duration::from_microseconds(10);
+    let service = us(10);
     let system = idle(|system| system.attachments[0].drive.front_end.read_time = service);
     for load in [0.3, 0.6, 0.85] {
         let mut rng = Rng::new(StreamKey::from_seed(11));
@@ -73,7 +74,7 @@ fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {
 /// are exact for exponential service at the queue and any distribution of the delays.
 #[test]
 fn a_closed_network_carries_what_mean_value_analysis_says() {
-    let think = Duration::from_microseconds(400);
+    let think = us(400);
     let mean = 32.0 * 1024.0;
     let system = idle(|system| {
         system.cpu.cores = 64;
@@ -145,7 +146,7 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
 #[test]
 fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() {
     use lanemark_schema::workload::{ArrivalProcess, Load};
-    let service = Duration::from_microseconds(10);
+    let service = us(10);
     let system = idle(|system| system.attachments[0].drive.front_end.read_time = service);
     let load = Load::Open { rate_per_second: 80_000.0, process: ArrivalProcess::Poisson };
     let block = Bytes::kibi(4);

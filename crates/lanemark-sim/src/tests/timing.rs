@@ -6,18 +6,13 @@
 
 use crate::spec::*;
 use crate::tests::runs::{at_rest, nvme, run, sas, sata, small_drive, test, unlimited};
+use crate::tests::{BLOCK, us};
 use crate::*;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
-const BLOCK: Bytes = Bytes::kibi(4);
-
 /// A request: its time, its thread and its access.
 type Ask = (Duration, u32, Access);
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns a read at `at`; each `place` belongs to a different unit.
 fn read(at: Duration, thread: u32, place: u64) -> Ask {

@@ -3,6 +3,7 @@
 
 use crate::spec::*;
 use crate::tests::runs::{nvme, simulate, small_drive, unlimited};
+use crate::tests::us;
 use crate::*;
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
@@ -10,10 +11,6 @@ use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
     DatabaseLog, LoadKind, PageClass, RequestsPerTransaction, Test, TransactionLoad,
 };
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 fn class(name: &str, mebi: u64, visits: f64, changed: Ratio) -> PageClass {
     PageClass { name: name.to_owned(), size: Bytes::mebi(mebi), visits, changed }

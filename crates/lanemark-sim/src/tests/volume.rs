@@ -10,6 +10,7 @@ use crate::spec::*;
 use crate::tests::runs::{
     megabytes, nvme, run, simulate, small_drive, storage_at_rest, test, times, unlimited,
 };
+use crate::tests::us;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
@@ -46,8 +47,8 @@ fn a_stripe_of_two_carries_twice_of_one_in_order() {
     let system = build_volume(&small_drive(), 2, STRIPE);
     for read in [true, false] {
         let mut test = test(Bytes::kibi(128), Pattern::Sequential, read, 16);
-        (test.volume, test.duration) = (None, Some(Duration::from_microseconds(50_000)));
-        test.ramp = Duration::from_microseconds(20_000);
+        (test.volume, test.duration) = (None, Some(us(50_000)));
+        test.ramp = us(20_000);
         let gain =
             megabytes(&run(&system, &test)) / megabytes(&run(&without_volume(&system), &test));
         assert!((gain / 2.0 - 1.0).abs() < 0.03, "read {read}: {gain}");
@@ -82,7 +83,7 @@ fn a_pair_behind_an_uplink_has_the_bottleneck_hop_by_law_that_it_has_in_a_run() 
     for (lanes, drives, name) in [(1, 2, "uplink"), (2, 3, "uplink"), (16, 2, own.as_str())] {
         let system = SystemSpec { volume: None, ..behind(&unlimited(), drives, STRIPE, lanes) };
         let mut test = test(Bytes::kibi(128), Pattern::Sequential, true, 16);
-        (test.volume, test.duration) = (None, Some(Duration::from_microseconds(50_000)));
+        (test.volume, test.duration) = (None, Some(us(50_000)));
         let (narrow, rate) = bottleneck(&system, &test);
         let sample = run(&system, &test);
         let path = sample.path.as_ref().unwrap();
@@ -95,11 +96,10 @@ fn a_pair_behind_an_uplink_has_the_bottleneck_hop_by_law_that_it_has_in_a_run() 
 #[test]
 fn a_mirror_writes_like_its_slower_drive_and_reads_like_both() {
     let mut system = build_volume(&small_drive(), 2, VolumeSpec::Mirror);
-    system.attachments[0].drive.flash_mut().program =
-        PageTimes::alike(Duration::from_microseconds(1200));
+    system.attachments[0].drive.flash_mut().program = PageTimes::alike(us(1200));
     let mut test = test(Bytes::kibi(64), Pattern::Uniform, false, 16);
-    (test.volume, test.duration) = (None, Some(Duration::from_microseconds(60_000)));
-    test.ramp = Duration::from_microseconds(30_000);
+    (test.volume, test.duration) = (None, Some(us(60_000)));
+    test.ramp = us(30_000);
     let ratio = megabytes(&run(&system, &test)) / megabytes(&run(&without_volume(&system), &test));
     assert!((ratio - 1.0).abs() < 0.05, "the slower: {ratio}");
     let block = Bytes::kibi(4);
@@ -120,8 +120,7 @@ fn a_mirror_writes_like_its_slower_drive_and_reads_like_both() {
 #[test]
 fn a_mirror_reads_less_from_a_slower_drive() {
     let mut system = build_volume(&small_drive(), 2, VolumeSpec::Mirror);
-    system.attachments[0].drive.flash_mut().read =
-        PageTimes::alike(Duration::from_microseconds(150));
+    system.attachments[0].drive.flash_mut().read = PageTimes::alike(us(150));
     let mut storage = storage_at_rest(&system, Bytes::mebi(8).into());
     let read = |index: u64| Access {
         operation: Operation::Read,

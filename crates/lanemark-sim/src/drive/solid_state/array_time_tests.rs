@@ -11,13 +11,10 @@ use crate::engine::schedule::EventSchedule;
 use crate::engine::slab::Handle;
 use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
 use crate::tests::runs::small_drive;
-use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
+use crate::tests::us;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Instant};
 
 const US: u64 = 1_000_000;
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns the times in µs for which the array of a die has read, programmed and erased until `at`, and the busy time
 /// of the channel. Each task begins at the given microsecond, and reads are repeated `retries` times.

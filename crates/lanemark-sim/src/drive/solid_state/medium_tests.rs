@@ -7,10 +7,7 @@ use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::slab::Handle;
 use crate::spec::{MapSpec, PseudoSlcSpec, Technology};
 use crate::tests::runs::small_drive;
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
+use crate::tests::us;
 
 fn medium(change: impl FnOnce(&mut DriveSpec)) -> SolidState {
     let mut drive = small_drive();
