@@ -81,7 +81,7 @@ mod tests {
     use crate::spec::submission::Submission;
     use crate::tests::link::{dual, read_of};
     use crate::tests::runs::{at_rest, megabytes, run, sas, small_drive, test, unlimited};
-    use crate::tests::us;
+    use crate::tests::{assert_within, us};
     use lanemark_schema::units::{Bytes, Duration, Instant};
     use lanemark_schema::workload::{Access, Fault, FaultKind, Operation, Pattern, Test};
 
@@ -145,8 +145,7 @@ mod tests {
         let mut drive = unlimited();
         drive.data_path_read = Some(lanemark_schema::units::BytesPerSecond(1_500_000_000));
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
-        let seen = megabytes(&run(&dual(&drive), &test));
-        assert!((seen / 1_500.0 - 1.0).abs() < 0.01, "{seen} MB/s");
+        assert_within(megabytes(&run(&dual(&drive), &test)), 1_500.0, 0.01);
     }
 
     /// The choice of the port makes no difference at queue depth 1, and a second port does not reduce the throughput.

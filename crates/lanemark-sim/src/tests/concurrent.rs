@@ -5,7 +5,7 @@ use crate::simulator::SimError;
 use crate::spec::SystemSpec;
 use crate::tests::runs::{checked, megabytes, nvme, run, sata, small_drive, test, unlimited};
 use crate::tests::transactions::{plain, users};
-use crate::tests::us;
+use crate::tests::{assert_within, us};
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -66,8 +66,7 @@ fn two_equal_tests_share_the_ceiling_of_a_link() {
         let link = &sample.path.as_ref().unwrap().hops;
         let link = link.iter().find(|hop| hop.name.contains("SATA")).unwrap();
         assert!(link.utilisation > 0.95, "{}", link.utilisation);
-        let ceiling = link.ceiling.unwrap().as_megabytes();
-        assert!((ceiling / alone - 1.0).abs() < 0.05, "{ceiling} {alone}");
+        assert_within(link.ceiling.unwrap().as_megabytes(), alone, 0.05);
     }
 }
 
@@ -84,8 +83,7 @@ fn each_open_loop_has_its_own_times() {
     let counts = found.iter().map(|sample| sample.reads.as_ref().unwrap().latency.count());
     assert_eq!(counts.collect::<Vec<_>>(), [1000, 250]);
     let alone = run(&system, &paced(500.0)).latency_mean_ns();
-    let latency = found[1].latency_mean_ns();
-    assert!((latency / alone - 1.0).abs() < 0.2, "{latency} ns, by itself {alone} ns");
+    assert_within(found[1].latency_mean_ns(), alone, 0.2);
 }
 
 /// The threads of parallel tests run on different cores, on each target of the system.
@@ -98,8 +96,7 @@ fn parallel_tests_do_not_share_a_core_while_others_are_idle() {
     let one = Test { volume: Some(Bytes::mebi(1)), ..reads(Bytes::kibi(4), 1) };
     let alone = run(&system, &one).latency_mean_ns();
     for sample in beside(&system, &[one.clone(), one]).unwrap() {
-        let latency = sample.latency_mean_ns();
-        assert!((latency / alone - 1.0).abs() < 0.02, "{latency} ns, by itself {alone} ns");
+        assert_within(sample.latency_mean_ns(), alone, 0.02);
     }
 }
 

@@ -5,7 +5,7 @@ use crate::link::LinkModel;
 use crate::spec::*;
 use crate::tests::runs::{at_rest, check_stages, sas, sata, share, simulate, times};
 use crate::tests::trajectory::trajectory;
-use crate::tests::{random_read, us};
+use crate::tests::{assert_within, random_read, us};
 use crate::*;
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -85,10 +85,6 @@ fn run(system: &SystemSpec, test: &Test) -> Sample {
     simulate(system, test, StreamKey::from_seed(1)).unwrap()
 }
 
-fn close(seen: f64, expected: f64, within: f64) {
-    assert!((seen / expected - 1.0).abs() < within, "{seen} for {expected}");
-}
-
 const SMALL: Bytes = Bytes::kibi(4);
 
 /// Returns the time of a 4 KiB read, without the times of the arm and of the sectors.
@@ -120,7 +116,7 @@ fn one_random_read_takes_a_seek_half_a_revolution_and_its_sectors() {
     let sectors = turn.scaled(8, 1_500) + disk.track_skew.scaled(7, 1_500);
     let expected =
         disk.read_seek.average + turn / 2 + sectors + overhead(&system, disk.command_overhead);
-    close(run(&system, &test).iops(), 1.0 / expected.as_seconds(), 0.01);
+    assert_within(run(&system, &test).iops(), 1.0 / expected.as_seconds(), 0.01);
 }
 
 #[test]
@@ -141,7 +137,7 @@ fn each_zone_delivers_its_track_each_revolution_less_the_skew() {
                 ..test(&drive, block, Pattern::Sequential, true, depth)
             };
             let seen = run(&sata(drive.clone()), &sequential);
-            close(seen.throughput().as_megabytes(), rate, 0.005);
+            assert_within(seen.throughput().as_megabytes(), rate, 0.005);
             assert_eq!(seen.path.unwrap().busiest, "disk mechanics");
         }
         let written = Test {
@@ -153,7 +149,7 @@ fn each_zone_delivers_its_track_each_revolution_less_the_skew() {
         let seen = run(&sata(drive.clone()), &written);
         // The buffer accepts writes immediately until it is full.
         let drained = (seen.bytes() - drive.buffer) / seen.elapsed;
-        close(drained.as_megabytes(), rate, 0.005);
+        assert_within(drained.as_megabytes(), rate, 0.005);
     }
 }
 
@@ -164,18 +160,18 @@ fn small_reads_in_order_go_at_the_rate_of_the_media() {
     let small = test(&system.attachments[0].drive, SMALL, Pattern::Sequential, true, 1);
     let rate = disk_of(&mut one_zone()).sustained_rate(&zone).as_megabytes();
     let small = Test { volume: Some(Bytes::mebi(256)), ..small };
-    close(run(&system, &small).throughput().as_megabytes(), rate, 0.005);
+    assert_within(run(&system, &small).throughput().as_megabytes(), rate, 0.005);
     // Without read-ahead, each request has just missed its sectors.
     let alone = sata(changed(one_zone(), |disk| disk.read_ahead = Bytes::ZERO));
     let small = Test { volume: Some(SMALL * 4_000), ..small };
-    close(run(&alone, &small).iops(), 120.0, 0.01);
+    assert_within(run(&alone, &small).iops(), 120.0, 0.01);
 }
 
 #[test]
 fn writes_in_order_without_a_cache_miss_a_revolution_each() {
     let system = sata(changed(one_zone(), |disk| disk.write_cache = false));
     let small = test(&system.attachments[0].drive, SMALL, Pattern::Sequential, false, 1);
-    close(run(&system, &small).iops(), 120.0, 0.01);
+    assert_within(run(&system, &small).iops(), 120.0, 0.01);
     let queued = small.with(|asked| asked.queue_depth = 32);
     assert!(run(&system, &queued).iops() > 120.0 * 20.0, "the queue holds what comes next");
 }

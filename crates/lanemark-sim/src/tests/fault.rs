@@ -12,7 +12,7 @@ use crate::tests::runs::{
     checked, megabytes, nvme, run, sas, sata, simulate, small_drive, storage_at_rest, test, times,
     unlimited,
 };
-use crate::tests::{BLOCK, access, at, latency, us};
+use crate::tests::{BLOCK, access, assert_within, at, latency, us};
 use lanemark_schema::result::{ErrorKind, FaultImpact, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
@@ -312,8 +312,7 @@ fn replays_of_pcie_packets_are_the_links_own_and_cost_their_law() {
     };
     let replays = 1e-6 * (model.write_bytes(Bytes::kibi(128)) * 8 * sound.operations()) as f64;
     let expected = replays * model.replay_time().as_seconds();
-    let more = (seen.elapsed - sound.elapsed).as_seconds();
-    assert!((more / expected - 1.0).abs() < 0.25, "{more} for {expected}");
+    assert_within((seen.elapsed - sound.elapsed).as_seconds(), expected, 0.25);
     assert_eq!((seen.errors.total(), seen.faults[0].held), (0, 0));
 }
 

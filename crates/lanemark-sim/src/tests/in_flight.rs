@@ -4,7 +4,7 @@ use crate::spec::{JournalSpec, SystemSpec, VolumeSpec};
 use crate::tests::fault::with;
 use crate::tests::link::dual;
 use crate::tests::runs::{nvme, run, sata, simulate, small_drive, test, times};
-use crate::tests::us;
+use crate::tests::{assert_within, us};
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -60,8 +60,7 @@ fn an_open_loop_accounts_for_the_requests_that_were_due_and_had_no_slot() {
     // 500 requests were due in the pause: eight have slots, and the others wait for a slot.
     assert!((499..=501).contains(&in_flight.requests), "{in_flight:?}");
     assert_eq!(sample.punctuality.as_ref().unwrap().unsubmitted, in_flight.requests - 8);
-    let mean_ns = ns(in_flight.age_total) / in_flight.requests as f64;
-    assert!((mean_ns / 25e6 - 1.0).abs() < 0.01, "{mean_ns}: half of the 50 ms");
+    assert_within(ns(in_flight.age_total) / in_flight.requests as f64, 25e6, 0.01);
     assert_eq!(
         sample.operations() + in_flight.requests,
         1000,

@@ -10,7 +10,7 @@ use crate::spec::PageTimes;
 use crate::spec::submission::Submission;
 use crate::spec::{DriveSpec, ProtocolKind, SecondPort, SystemSpec};
 use crate::tests::runs::{at_rest, megabytes, run, sas, sata, share, small_drive, test, unlimited};
-use crate::tests::us;
+use crate::tests::{assert_within, us};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
@@ -234,8 +234,11 @@ fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
                 model.write_data_time(length, true) + model.completion_time()
             };
             let formula = (length / (model.issue_time() + data)).as_megabytes();
-            let seen = megabytes(&run(&system, &test(length, Pattern::Sequential, read, 2)));
-            assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+            assert_within(
+                megabytes(&run(&system, &test(length, Pattern::Sequential, read, 2))),
+                formula,
+                0.005,
+            );
         }
     }
 }
@@ -355,8 +358,11 @@ fn usb_2_carries_one_direction_at_a_time() {
 #[test]
 fn a_bridge_limits_commands_and_does_not_hold_data_up() {
     let system = enclosed(&unlimited(), UsbRate::Gen2, UsbTransport::AttachedScsi);
-    let seen = megabytes(&run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 30)));
-    assert!((seen / (4096.0 / 20.0) - 1.0).abs() < 0.002, "{seen} MB/s");
+    assert_within(
+        megabytes(&run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 30))),
+        4096.0 / 20.0,
+        0.002,
+    );
 }
 
 /// With bulk-only transport, each command waits for the previous command, so depth 8 is not faster than depth 1.

@@ -7,7 +7,7 @@ use crate::link::{
 use crate::spec::*;
 use crate::tests::link::enclosed;
 use crate::tests::trajectory::trajectory;
-use crate::tests::{random_read, us};
+use crate::tests::{assert_within, random_read, us};
 use crate::*;
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
@@ -185,8 +185,11 @@ fn a_saturated_pcie_link_carries_its_closed_form() {
     let overhead =
         pcie.read_request_time(Bytes(64)) + pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4));
     let formula = (block / (pcie.write_time(block) + overhead)).as_megabytes();
-    let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 16)));
-    assert!((seen / formula - 1.0).abs() < 0.002, "{seen} for {formula} MB/s");
+    assert_within(
+        megabytes(&run(&system, &test(block, Pattern::Sequential, true, 16))),
+        formula,
+        0.002,
+    );
 }
 
 #[test]
@@ -197,8 +200,11 @@ fn saturated_dies_carry_their_closed_form() {
     let block = flash.unit();
     let per_unit = flash.command_time + flash.read.mean() + block / flash.channel_rate;
     let formula = (block * flash.dies() / per_unit).as_megabytes();
-    let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 64)));
-    assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+    assert_within(
+        megabytes(&run(&system, &test(block, Pattern::Sequential, true, 64))),
+        formula,
+        0.005,
+    );
 }
 
 #[test]
@@ -211,8 +217,11 @@ fn saturated_channels_carry_their_closed_form() {
     let block = flash.unit();
     let on_channel = flash.command_time + block / flash.channel_rate;
     let formula = (block * u64::from(flash.channels) / on_channel).as_megabytes();
-    let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 32)));
-    assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+    assert_within(
+        megabytes(&run(&system, &test(block, Pattern::Sequential, true, 32))),
+        formula,
+        0.005,
+    );
 }
 
 #[test]
@@ -231,8 +240,7 @@ fn sustained_writes_go_at_the_rate_of_programming() {
     let sample = run(&system, &test);
     // The buffer accepts its capacity immediately; the rest is written at the rate of the dies.
     let drained = sample.bytes() - system.attachments[0].drive.buffer;
-    let seen = (drained / sample.elapsed).as_megabytes();
-    assert!((seen / formula - 1.0).abs() < 0.02, "{seen} for {formula} MB/s");
+    assert_within((drained / sample.elapsed).as_megabytes(), formula, 0.02);
 }
 
 #[test]

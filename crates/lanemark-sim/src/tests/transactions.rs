@@ -3,7 +3,7 @@
 
 use crate::spec::*;
 use crate::tests::runs::{nvme, simulate, small_drive, unlimited};
-use crate::tests::us;
+use crate::tests::{assert_within, us};
 use crate::*;
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
@@ -166,8 +166,7 @@ fn one_user_waits_for_the_sum_of_its_parts() {
     let parts = 100.0
         + seen.page_reads.unwrap() * mean(&sample.reads)
         + seen.log_writes.unwrap() * mean(&sample.writes);
-    let response = seen.response.mean_ns() / 1e3;
-    assert!((response / parts - 1.0).abs() < 0.02, "{response} us for {parts}");
+    assert_within(seen.response.mean_ns() / 1e3, parts, 0.02);
 }
 
 /// A workload with counted requests submits them at the counted rate, regardless of the buffer.
@@ -191,8 +190,7 @@ fn locks_and_awaited_writes_take_their_time() {
     let sample = run(&system, &users(1, own.clone()));
     let expected = 1.0 / (1.5 * 100e-6 + 400e-6);
     assert!((rate(&sample) / expected - 1.0).abs() < 0.02, "{}", rate(&sample));
-    let response = sample.transactions.as_ref().unwrap().response.mean_ns() / 1e3;
-    assert!((response / 150.0 - 1.0).abs() < 0.02, "{response} us");
+    assert_within(sample.transactions.as_ref().unwrap().response.mean_ns() / 1e3, 150.0, 0.02);
     own.locks = 0.0;
     own.counted = Some(RequestsPerTransaction { reads: 1.5, writes: 3.0, awaited: 2.0 });
     let sample = run(&nvme(small_drive()), &users(1, own));
@@ -202,8 +200,7 @@ fn locks_and_awaited_writes_take_their_time() {
         one.as_ref().map_or(0.0, |one| one.latency.mean_ns()) / 1e3
     };
     let parts = 100.0 + 1.5 * mean(&sample.reads) + 2.0 * mean(&sample.writes);
-    let response = seen.response.mean_ns() / 1e3;
-    assert!((response / parts - 1.0).abs() < 0.03, "{response} us for {parts}");
+    assert_within(seen.response.mean_ns() / 1e3, parts, 0.03);
 }
 
 /// The number of working users is determined by the times for which each user is elsewhere and at work. Changed pages
@@ -221,8 +218,7 @@ fn population_and_page_writes_obey_their_laws() {
         let test = Test { ramp: us(4_000_000), ..users(24, own.clone()) };
         let sample = run(&nvme(small_drive()), &test);
         let seen = sample.transactions.as_ref().unwrap();
-        let here = rate(&sample) * (400e-6 + seen.response.mean_ns() / 1e9);
-        assert!((here / 24.0 - 1.0).abs() < 0.02, "{here} users");
+        assert_within(rate(&sample) * (400e-6 + seen.response.mean_ns() / 1e9), 24.0, 0.02);
         let model = own.buffer_use(Bytes::kibi(8), rate(&sample));
         assert!(
             (seen.page_writes.unwrap() / model.writes - 1.0).abs() < 0.05,

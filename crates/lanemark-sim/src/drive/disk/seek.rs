@@ -79,7 +79,7 @@ fn meeting_point(place: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::us;
+    use crate::tests::{assert_within, us};
 
     /// Read seeks of the Cheetah 15K.7 and the Constellation.2.
     const PUBLISHED: [(SeekSpec, u64); 2] = [
@@ -133,7 +133,6 @@ mod tests {
             full_stroke: us(10_000),
         };
         let curve = SeekCurve::new(&coasting, 1_002);
-        let half = curve.time(501).as_microseconds();
-        assert!((half / 5_500.0 - 1.0).abs() < 0.01, "{half} us is not half way");
+        assert_within(curve.time(501).as_microseconds(), 5_500.0, 0.01);
     }
 }
