@@ -4,7 +4,7 @@ use crate::spec::cloud::tests::plain_volume;
 use crate::spec::submission::Submission;
 use crate::spec::*;
 use crate::tests::runs::{check_stages, checked, nvme, run, simulate, storage_at_rest, test};
-use crate::tests::{assert_within, us};
+use crate::tests::{assert_within, lasting, us};
 use crate::*;
 use lanemark_schema::result::{HopId, Reserve, Sample};
 use lanemark_schema::rng::StreamKey;
@@ -109,11 +109,7 @@ fn credits_end_by_the_closed_form_and_the_refill_follows() {
     let credits = 5_400;
     let volume = CloudSpec { operations: bursting(refill, burst, credits), ..plain_volume() };
     for read in [true, false] {
-        let whole = Test {
-            volume: None,
-            duration: Some(Duration::from_seconds(10)),
-            ..requests(SMALL, read, 1)
-        };
+        let whole = lasting(Duration::from_seconds(10), requests(SMALL, read, 1));
         let sample = run(&system(volume.clone()), &whole);
         assert_within(sample.operations() as f64, 5_400.0 + 300.0 * 10.0, 2e-3);
         let [found] = sample.credits.as_slice() else { panic!("one kind of credits") };
@@ -135,11 +131,7 @@ fn credits_end_by_the_closed_form_and_the_refill_follows() {
 fn a_load_below_the_refill_uses_no_credits() {
     // One request at a time, at 500 µs each, is up to 2,000 requests a second.
     let volume = CloudSpec { operations: bursting(2_000, 3_000, 10), ..plain_volume() };
-    let load = Test {
-        duration: Some(Duration::from_seconds(20)),
-        volume: None,
-        ..test(SMALL, Pattern::Uniform, true, 1)
-    };
+    let load = lasting(Duration::from_seconds(20), test(SMALL, Pattern::Uniform, true, 1));
     let sample = run(&system(volume), &load);
     assert_eq!(sample.credits[0].end, None);
     let media = sample.path.unwrap().hops.into_iter().find(|hop| hop.id == HopId::Media).unwrap();
@@ -152,11 +144,7 @@ fn a_volume_may_start_without_credits() {
     let full = CloudSpec { operations: bursting(300, 3_000, 5_400), ..plain_volume() };
     for (share, operations) in [(0.0, 600.0), (0.5, 600.0 + 2_700.0), (1.0, 6_000.0)] {
         let volume = CloudSpec { credits_at_start: Ratio::new(share).unwrap(), ..full.clone() };
-        let load = Test {
-            volume: None,
-            duration: Some(Duration::from_seconds(2)),
-            ..requests(SMALL, true, 1)
-        };
+        let load = lasting(Duration::from_seconds(2), requests(SMALL, true, 1));
         assert_within(run(&system(volume), &load).operations() as f64, operations, 5e-3);
     }
 }
@@ -188,11 +176,7 @@ fn small_random_requests_of_a_disk_volume_count_as_whole_units() {
 #[test]
 fn a_test_reports_the_phase_of_the_burst() {
     let volume = CloudSpec { operations: bursting(300, 3_000, 108_000), ..plain_volume() };
-    let load = Test {
-        volume: None,
-        duration: Some(Duration::from_seconds(120)),
-        ..requests(SMALL, true, 1)
-    };
+    let load = lasting(Duration::from_seconds(120), requests(SMALL, true, 1));
     let system = checked(&system(volume));
     let load = load.checked().unwrap();
     let key = StreamKey::from_seed(1);

@@ -5,14 +5,13 @@ use crate::fault::LINK_RETRIES;
 use crate::fault::RequestStatus;
 use crate::link::{LinkModel, SataRate, UsbRate, UsbTransport};
 use crate::simulator::Completion;
-use crate::spec::submission::Submission;
 use crate::spec::{SystemSpec, WriteCacheMode};
 use crate::tests::link::{dual, enclosed};
+use crate::tests::pairs::{Ask, outcomes};
 use crate::tests::runs::{
-    checked, megabytes, nvme, run, sas, sata, simulate, small_drive, storage_at_rest, test, times,
-    unlimited,
+    checked, megabytes, nvme, run, sas, sata, simulate, small_drive, test, times, unlimited, uplink,
 };
-use crate::tests::{BLOCK, access, assert_within, at, latency, us};
+use crate::tests::{BLOCK, access, assert_within, at, lasting, latency, ms, us};
 use lanemark_schema::result::{ErrorKind, FaultImpact, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
@@ -31,18 +30,9 @@ pub(crate) fn submitted(
     system: &SystemSpec,
     accesses: &[(Instant, Access)],
 ) -> (Vec<Completion>, Vec<FaultImpact>) {
-    let mut storage = storage_at_rest(system, Bytes::mebi(32).into());
-    for (tag, &(at, access)) in accesses.iter().enumerate() {
-        storage.submit(Submission::new(at, access).tagged(tag as u64)).unwrap();
-    }
-    let mut seen = Vec::new();
-    while let Some(done) = storage.advance() {
-        assert_eq!(done.budget.total(), latency(&done), "stages must sum to the latency");
-        seen.push(done);
-    }
-    assert_eq!(storage.simulator().outstanding(), 0);
-    seen.sort_by_key(|done| done.tag);
-    (seen, storage.simulator().fault_uses())
+    let ask = |&(at, access): &(Instant, Access)| (at.since(Instant::ZERO), 0, access);
+    let asks: Vec<Ask> = accesses.iter().map(ask).collect();
+    outcomes(system, &asks)
 }
 
 /// Returns reads of 4 KiB from different dies, one per millisecond.
@@ -53,8 +43,7 @@ pub(crate) fn reads(count: u64) -> Vec<(Instant, Access)> {
 }
 
 pub(crate) fn timed(milliseconds: u64, depth: u32, read: bool) -> Test {
-    let duration = Some(us(milliseconds * 1_000));
-    Test { volume: None, duration, ..test(BLOCK, Pattern::Uniform, read, depth) }
+    lasting(ms(milliseconds), test(BLOCK, Pattern::Uniform, read, depth))
 }
 
 pub(crate) fn failed(sample: &Sample, kind: ErrorKind) -> u64 {
@@ -231,23 +220,16 @@ fn a_read_only_drive_refuses_writes_and_reads_on() {
 
 #[test]
 fn a_link_trains_down_and_back_with_matching_rates() {
-    let test = Test {
-        volume: None,
-        duration: Some(us(120_000)),
-        ..test(Bytes::kibi(128), Pattern::Sequential, true, 1)
-    };
+    let test = lasting(us(120_000), test(Bytes::kibi(128), Pattern::Sequential, true, 1));
     let base = sata(unlimited());
     let mut slow = base.clone();
     let LinkModel::Sata(model) = base.attachments[0].port_path.links[1].model else {
         unreachable!()
     };
     slow.attachments[0].port_path.links[1].model = LinkModel::Sata(model.trained(SataRate::Gen1));
-    let fast = megabytes(&run(&base, &test));
-    let slow = megabytes(&run(&slow, &test));
+    let rate = |system: &SystemSpec| megabytes(&run(system, &test));
     let fall = with(&base, &["retrain speed=1.5Gb/s at=40ms for=40ms"]);
-    let seen = megabytes(&run(&fall, &test));
-    let expected = (2.0 * fast + slow) / 3.0;
-    assert!((seen / expected - 1.0).abs() < 0.01, "{seen} for {expected} MB/s");
+    assert_within(rate(&fall), (2.0 * rate(&base) + rate(&slow)) / 3.0, 0.01);
 }
 
 /// There is one read command at a time. A frame error costs the command one transmission and its recovery.
@@ -307,9 +289,7 @@ fn replays_of_pcie_packets_are_the_links_own_and_cost_their_law() {
     let long = test(Bytes::kibi(128), Pattern::Sequential, true, 8);
     let sound = run(&base, &long);
     let seen = run(&spoilt, &long);
-    let LinkModel::Pcie(model) = base.attachments[0].port_path.links[0].model else {
-        unreachable!()
-    };
+    let model = uplink(&base);
     let replays = 1e-6 * (model.write_bytes(Bytes::kibi(128)) * 8 * sound.operations()) as f64;
     let expected = replays * model.replay_time().as_seconds();
     assert_within((seen.elapsed - sound.elapsed).as_seconds(), expected, 0.25);

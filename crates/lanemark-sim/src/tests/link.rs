@@ -9,7 +9,9 @@ use crate::run::ceiling::ceilings;
 use crate::spec::PageTimes;
 use crate::spec::submission::Submission;
 use crate::spec::{DriveSpec, ProtocolKind, SecondPort, SystemSpec};
-use crate::tests::runs::{at_rest, megabytes, run, sas, sata, share, small_drive, test, unlimited};
+use crate::tests::runs::{
+    at_rest, megabytes, run, sas, sata, share, small_drive, test, unlimited, uplink,
+};
 use crate::tests::{assert_within, us};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
@@ -64,9 +66,7 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
     let system = sata(small_drive());
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let LinkModel::Pcie(uplink) = system.attachments[0].port_path.links[0].model else {
-        unreachable!()
-    };
+    let uplink = uplink(&system);
     let drive = &system.attachments[0].drive;
     let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
     let data = link.read_data_time(Bytes::kibi(4), true) + link.completion_time();
@@ -161,9 +161,7 @@ fn one_trim_over_sata_takes_the_sum_of_its_stages() {
 
 /// Returns the time that the uplink of a SATA controller adds to the completion of a command.
 fn completion_over_uplink(system: &SystemSpec) -> Duration {
-    let LinkModel::Pcie(uplink) = system.attachments[0].port_path.links[0].model else {
-        unreachable!()
-    };
+    let uplink = uplink(system);
     uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4)) + Duration::from_nanoseconds(150)
 }
 
@@ -187,12 +185,8 @@ fn sas_carries_both_directions_at_once_and_sata_does_not() {
 #[test]
 fn one_pio_read_takes_the_sum_of_its_stages() {
     let system = pio(&small_drive());
-    let (LinkModel::Pcie(uplink), LinkModel::Sata(link)) = (
-        system.attachments[0].port_path.links[0].model,
-        system.attachments[0].port_path.links[1].model,
-    ) else {
-        unreachable!()
-    };
+    let uplink = uplink(&system);
+    let link = Sata::new(SataRate::Gen3, SataCommands::Pio);
     let block = Bytes::kibi(4);
     let drive = &system.attachments[0].drive;
     let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));

@@ -36,6 +36,8 @@ pub(crate) mod volume;
 pub(crate) mod watch;
 
 use crate::simulator::Completion;
+use crate::spec::PseudoSlcSpec;
+use lanemark_schema::result::Sample;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Test};
 
@@ -60,6 +62,29 @@ pub(crate) fn access(operation: Operation, offset: Bytes, length: Bytes) -> Acce
 
 pub(crate) fn latency(done: &Completion) -> Duration {
     done.completed.since(done.submitted)
+}
+
+/// Returns the sum of the mean stages of a request.
+pub(crate) fn staged_ns(sample: &Sample) -> f64 {
+    let hops = &sample.path.as_ref().unwrap().hops;
+    hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum()
+}
+
+/// Returns `test`, ended by its duration instead of its volume.
+pub(crate) fn lasting(duration: Duration, test: Test) -> Test {
+    Test { volume: None, duration: Some(duration), ..test }
+}
+
+/// Returns a pseudo-SLC cache that reads in 20 µs and programs in 150 µs.
+pub(crate) fn pseudo_slc(capacity: Bytes, growth: Bytes) -> PseudoSlcSpec {
+    PseudoSlcSpec {
+        capacity,
+        growth,
+        read: us(20),
+        program: us(150),
+        fold_when_full: false,
+        emptied_when_idle: false,
+    }
 }
 
 /// Asserts that the relative difference of two values is below `share`.

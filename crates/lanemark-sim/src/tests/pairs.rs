@@ -9,7 +9,7 @@ use crate::storage::Storage;
 use crate::tests::fault::with;
 use crate::tests::link::{dual, read_of};
 use crate::tests::power::flash_power;
-use crate::tests::runs::{nvme, sas, sata, share, small_drive, storage_at_rest, times};
+use crate::tests::runs::{nvme, sas, sata, share, small_drive, storage_at_rest, times, uplink};
 use crate::tests::{BLOCK, latency, ms, us};
 use lanemark_schema::result::{ErrorKind, FaultImpact};
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -70,7 +70,7 @@ pub(crate) fn alone(system: &SystemSpec, length: Bytes) -> Duration {
 /// the completion of its request.
 fn around_media(system: &SystemSpec, operation: Operation) -> (Duration, Duration) {
     let attachment = &system.attachments[0];
-    let LinkModel::Pcie(link) = attachment.port_path.links[0].model else { unreachable!() };
+    let link = uplink(system);
     let front_end = &attachment.drive.front_end;
     let own = match operation {
         Operation::Read => front_end.read_time + front_end.read_latency,

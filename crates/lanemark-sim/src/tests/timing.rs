@@ -6,7 +6,7 @@
 
 use crate::spec::*;
 use crate::tests::runs::{at_rest, nvme, run, sas, sata, small_drive, test, unlimited};
-use crate::tests::{BLOCK, us};
+use crate::tests::{BLOCK, pseudo_slc, us};
 use crate::*;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
@@ -340,14 +340,7 @@ fn new_data_is_read_at_the_time_of_the_cache_that_holds_it() {
     let flash = drive.flash_mut();
     (flash.technology, flash.blocks_per_plane) = (Technology::Tlc, 400);
     flash.read = PageTimes::alike(us(80));
-    flash.translation.pseudo_slc = Some(PseudoSlcSpec {
-        capacity: Bytes::mebi(8),
-        growth: Bytes::mebi(56),
-        read: us(20),
-        program: us(150),
-        fold_when_full: false,
-        emptied_when_idle: false,
-    });
+    flash.translation.pseudo_slc = Some(pseudo_slc(Bytes::mebi(8), Bytes::mebi(56)));
     let mean = |drive: &DriveSpec, mebibytes| {
         let reads = Test {
             span: Bytes::mebi(mebibytes),

@@ -5,9 +5,9 @@ use super::*;
 use crate::drive::medium::{Medium, PowerCutData, WriteBurst};
 use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::slab::Handle;
-use crate::spec::{MapSpec, PseudoSlcSpec, Technology};
+use crate::spec::{MapSpec, Technology};
 use crate::tests::runs::small_drive;
-use crate::tests::us;
+use crate::tests::{pseudo_slc, us};
 
 fn medium(change: impl FnOnce(&mut DriveSpec)) -> SolidState {
     let mut drive = small_drive();
@@ -32,14 +32,7 @@ fn folding(written: Bytes) -> SolidState {
     let flash = drive.flash_mut();
     (flash.technology, flash.blocks_per_plane) = (Technology::Tlc, 60);
     flash.translation.idle_after = us(100);
-    flash.translation.pseudo_slc = Some(PseudoSlcSpec {
-        capacity: Bytes::mebi(4),
-        growth: Bytes::ZERO,
-        read: us(20),
-        program: us(150),
-        fold_when_full: false,
-        emptied_when_idle: false,
-    });
+    flash.translation.pseudo_slc = Some(pseudo_slc(Bytes::mebi(4), Bytes::ZERO));
     let content = PriorContent { is_just_written: true, ..PriorContent::from(written) };
     SolidState::new(DriveNumber(0), drive.flash(), &drive, content, StreamKey::from_seed(1))
 }

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::spec::{FlashSpec, PseudoSlcSpec, Technology};
+use crate::tests::pseudo_slc;
 use crate::tests::runs::small_drive;
 use lanemark_schema::rng::{Rng, StreamKey};
-use lanemark_schema::units::{Duration, Ratio};
+use lanemark_schema::units::Ratio;
 use lanemark_schema::workload::one_pass::OnePass;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -226,12 +227,8 @@ prop_compose! {
         drive(24, spare, |flash| {
             flash.planes = planes;
             flash.translation.pseudo_slc = cache.map(|(mebibytes, growth, fold_when_full)| PseudoSlcSpec {
-                growth: Bytes::mebi(growth),
-                capacity: Bytes::mebi(mebibytes),
-                read: Duration::ZERO,
-                program: Duration::ZERO,
                 fold_when_full,
-                emptied_when_idle: false,
+                ..pseudo_slc(Bytes::mebi(mebibytes), Bytes::mebi(growth))
             });
             flash.condition = [DriveCondition::Fresh, DriveCondition::Sequential, DriveCondition::Random][condition];
         })
@@ -314,7 +311,7 @@ proptest! {
 fn amplification(drive: &DriveSpec, rounds: u64) -> f64 {
     let mut machine = Machine::new(drive, drive.capacity);
     let slots = u64::from(machine.translation.slots);
-    let mut rng = lanemark_schema::rng::Rng::new(lanemark_schema::rng::StreamKey::from_seed(7));
+    let mut rng = Rng::new(StreamKey::from_seed(7));
     let mut run = |machine: &mut Machine, writes: u64| {
         let before = machine.translation.written();
         (0..writes).for_each(|_| machine.write(rng.below(slots)));
@@ -383,7 +380,7 @@ fn trimmed_space_is_as_good_as_spare() {
     let mut machine = Machine::new(&drive, drive.capacity);
     let slots = u64::from(machine.translation.slots);
     machine.translation.trim(slots / 2, slots);
-    let mut rng = lanemark_schema::rng::Rng::new(lanemark_schema::rng::StreamKey::from_seed(3));
+    let mut rng = Rng::new(StreamKey::from_seed(3));
     (0..slots * 3).for_each(|_| machine.write(rng.below(slots / 2)));
     let written = machine.translation.written();
     let seen = (written.host + written.moved) as f64 / written.host as f64;
@@ -404,7 +401,7 @@ fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
         let mut machine = Machine::new(&drive, Bytes::ZERO);
         machine.translation = Translation::new(&drive, content);
         let slots = u64::from(machine.translation.slots);
-        let mut rng = lanemark_schema::rng::Rng::new(lanemark_schema::rng::StreamKey::from_seed(3));
+        let mut rng = Rng::new(StreamKey::from_seed(3));
         (0..slots * 4).for_each(|_| machine.write(rng.below(slots)));
         let written = machine.translation.written();
         (written.host + written.moved) as f64 / written.host as f64
@@ -417,23 +414,21 @@ fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
     );
 }
 
+/// Returns a cache whose fixed part takes 4 superblocks, and which grows by 30 superblocks.
+fn growing_cache() -> PseudoSlcSpec {
+    let superblocks = |count: f64| Bytes((count * 2.0 / 3.0 * f64::from(1 << 20)) as u64);
+    pseudo_slc(superblocks(4.0), superblocks(30.0))
+}
+
 /// The cache grows only into the host's free space: an empty drive has the whole cache, and a full drive has only the
 /// fixed part.
 #[test]
 fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
-    let each = 2.0 / 3.0;
     let data = 100u32;
     let cached = |change: &dyn Fn(&mut FlashSpec), content: Bytes| {
         let drive = drive(data + 40, 40, |flash| {
             flash.technology = Technology::Tlc;
-            flash.translation.pseudo_slc = Some(PseudoSlcSpec {
-                capacity: Bytes((4.0 * each * f64::from(1 << 20)) as u64),
-                growth: Bytes((30.0 * each * f64::from(1 << 20)) as u64),
-                read: Duration::ZERO,
-                program: Duration::ZERO,
-                fold_when_full: false,
-                emptied_when_idle: false,
-            });
+            flash.translation.pseudo_slc = Some(growing_cache());
             change(flash);
         });
         let mut machine = Machine::new(&drive, Bytes::ZERO);
@@ -473,18 +468,11 @@ fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
 /// An idle drive has moved all data out of the growing part of the cache before a run begins.
 #[test]
 fn an_idle_drive_has_emptied_the_growth_of_its_cache() {
-    let each = 2.0 / 3.0;
     let cached = |emptied_when_idle| {
         let drive = drive(140, 40, |flash| {
             flash.technology = Technology::Tlc;
-            flash.translation.pseudo_slc = Some(PseudoSlcSpec {
-                capacity: Bytes((4.0 * each * f64::from(1 << 20)) as u64),
-                growth: Bytes((30.0 * each * f64::from(1 << 20)) as u64),
-                read: Duration::ZERO,
-                program: Duration::ZERO,
-                fold_when_full: false,
-                emptied_when_idle,
-            });
+            flash.translation.pseudo_slc =
+                Some(PseudoSlcSpec { emptied_when_idle, ..growing_cache() });
         });
         let content = PriorContent { is_just_written: true, ..PriorContent::from(Bytes::mebi(60)) };
         Translation::new(&drive, content).pseudo_slc_used
@@ -501,14 +489,8 @@ fn a_fixed_cache_leaves_half_of_the_spare_flash_to_collection() {
         drive(126, 0, |flash| {
             flash.technology = Technology::Tlc;
             flash.condition = condition;
-            flash.translation.pseudo_slc = Some(PseudoSlcSpec {
-                capacity: Bytes(flash.superblock().get() * 20 / 3),
-                growth: Bytes::ZERO,
-                read: Duration::ZERO,
-                program: Duration::ZERO,
-                fold_when_full: false,
-                emptied_when_idle: false,
-            });
+            let capacity = Bytes(flash.superblock().get() * 20 / 3);
+            flash.translation.pseudo_slc = Some(pseudo_slc(capacity, Bytes::ZERO));
         })
     };
     let random = Machine::new(&drive(DriveCondition::Random), Bytes::ZERO).translation;
