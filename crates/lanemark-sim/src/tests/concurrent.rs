@@ -5,7 +5,7 @@ use crate::simulator::SimError;
 use crate::spec::SystemSpec;
 use crate::tests::runs::{checked, megabytes, nvme, run, sata, small_drive, test, unlimited};
 use crate::tests::transactions::{plain, users};
-use crate::tests::{assert_within, us};
+use crate::tests::{assert_within, lasting, us};
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -58,7 +58,7 @@ fn a_test_is_unaffected_before_its_neighbour_begins() {
 #[test]
 fn two_equal_tests_share_the_ceiling_of_a_link() {
     let system = sata(unlimited());
-    let one = Test { volume: None, duration: Some(us(100_000)), ..reads(Bytes::kibi(128), 8) };
+    let one = lasting(us(100_000), reads(Bytes::kibi(128), 8));
     let alone = megabytes(&run(&system, &one));
     let found = beside(&system, &[one.clone(), one]).unwrap();
     for sample in &found {
@@ -73,9 +73,8 @@ fn two_equal_tests_share_the_ceiling_of_a_link() {
 #[test]
 fn each_open_loop_has_its_own_times() {
     let system = nvme(small_drive());
-    let duration = us(500_000);
     let paced = |rate: f64| {
-        Test { volume: None, duration: Some(duration), ..reads(Bytes::kibi(4), 4) }.with(|asked| {
+        lasting(us(500_000), reads(Bytes::kibi(4), 4)).with(|asked| {
             asked.load = Load::Open { rate_per_second: rate, process: ArrivalProcess::Even };
         })
     };
@@ -117,7 +116,7 @@ fn each_ends_by_its_own_volume_or_duration() {
     let system = nvme(small_drive());
     let short = Test { volume: Some(Bytes::kibi(256)), ..reads(Bytes::kibi(4), 1) };
     let duration = us(300_000);
-    let long = Test { volume: None, duration: Some(duration), ..reads(Bytes::kibi(4), 1) };
+    let long = lasting(duration, reads(Bytes::kibi(4), 1));
     let found = beside(&system, &[long, short]).unwrap();
     assert_eq!(found[0].elapsed, duration);
     assert_eq!(found[1].reads.as_ref().unwrap().bytes, Bytes::kibi(256));
@@ -143,11 +142,7 @@ fn more_buffers_copy_faster_and_others_slow_a_copy_down() {
     let rates = [1, 8].map(|buffers| megabytes(&run(&system, &copy(buffers))));
     assert!(1.05 * rates[0] < rates[1], "{rates:?}");
     // The copy is slower while other requests read from the same drive.
-    let readers = Test {
-        volume: None,
-        duration: Some(Duration::from_seconds(2)),
-        ..reads(Bytes::kibi(64), 16)
-    };
+    let readers = lasting(Duration::from_seconds(2), reads(Bytes::kibi(64), 16));
     let found = beside(&system, &[copy(8), readers]).unwrap();
     assert!(megabytes(&found[0]) < 0.8 * rates[1], "{} {rates:?}", megabytes(&found[0]));
 }

@@ -1,6 +1,5 @@
 //! Compares hard disks with closed forms, and tests invariants of every disk.
 
-use crate::drive::disk::tests::small_disk;
 use crate::link::LinkModel;
 use crate::spec::*;
 use crate::tests::runs::{at_rest, check_stages, sas, sata, share, simulate, times};
@@ -28,7 +27,7 @@ pub(crate) fn one_zone() -> DriveSpec {
             average: us(8_500),
             full_stroke: us(18_000),
         },
-        ..small_disk()
+        ..DiskSpec::example()
     };
     DriveSpec { capacity: disk.raw_capacity(), ..drive(disk) }
 }
@@ -318,7 +317,7 @@ fn the_trajectory_of_a_disk_never_changes() {
         let events = sample.path.unwrap().events;
         (sample.elapsed.picoseconds(), events, trajectory(system, test))
     };
-    let two = drive(small_disk());
+    let two = drive(DiskSpec::example());
     let mixed = test(&two, Bytes::kibi(16), Pattern::Uniform, true, 8)
         .with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
     let uncached = changed(two.clone(), |disk| disk.write_cache = false);

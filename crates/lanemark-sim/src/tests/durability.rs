@@ -1,7 +1,6 @@
 //! Tests the durability of whole systems: data that a flush has made durable survives a power cut, and the report of
 //! the cut states the lost data.
 
-use crate::drive::disk::tests::small_disk;
 use crate::fault::RequestStatus;
 use crate::spec::submission::Submission;
 use crate::spec::*;
@@ -21,7 +20,8 @@ fn drive(is_disk: bool, cache: WriteCacheMode, store: Duration) -> DriveSpec {
     flash.program = PageTimes::alike(store);
     flash.blocks_per_plane = 60;
     if is_disk {
-        let disk = DiskSpec { write_cache: cache == WriteCacheMode::Volatile, ..small_disk() };
+        let disk =
+            DiskSpec { write_cache: cache == WriteCacheMode::Volatile, ..DiskSpec::example() };
         drive.media = MediaSpec::Disk(disk);
     }
     drive

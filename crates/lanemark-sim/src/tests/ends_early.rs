@@ -4,7 +4,7 @@
 use crate::spec::DriveCondition;
 use crate::tests::disk::one_zone;
 use crate::tests::runs::{nvme, retrying, sata, small_drive, test};
-use crate::tests::us;
+use crate::tests::{lasting, us};
 use crate::{SystemSpec, may_converge};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
@@ -13,11 +13,7 @@ use lanemark_schema::workload::{
 };
 
 fn long(pattern: Pattern, read: bool) -> Test {
-    Test {
-        volume: None,
-        duration: Some(Duration::from_seconds(60)),
-        ..test(Bytes::kibi(4), pattern, read, 32)
-    }
+    lasting(Duration::from_seconds(60), test(Bytes::kibi(4), pattern, read, 32))
 }
 
 fn mixed(share: f64) -> Test {

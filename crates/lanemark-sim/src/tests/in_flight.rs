@@ -4,7 +4,7 @@ use crate::spec::{JournalSpec, SystemSpec, VolumeSpec};
 use crate::tests::fault::with;
 use crate::tests::link::dual;
 use crate::tests::runs::{nvme, run, sata, simulate, small_drive, test, times};
-use crate::tests::{assert_within, us};
+use crate::tests::{assert_within, lasting, us};
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -13,8 +13,7 @@ use proptest::prelude::*;
 
 /// Returns a test that ends after a duration.
 fn timed(duration: Duration, depth: u32) -> Test {
-    let test = test(Bytes::kibi(4), Pattern::Uniform, true, depth);
-    Test { volume: None, duration: Some(duration), ..test }
+    lasting(duration, test(Bytes::kibi(4), Pattern::Uniform, true, depth))
 }
 
 /// Returns the sum of the counted latencies in ns, and their number.

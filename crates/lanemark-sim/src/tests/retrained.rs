@@ -12,14 +12,14 @@ use crate::spec::SystemSpec;
 use crate::spec::submission::Submission;
 use crate::tests::fault::with;
 use crate::tests::link::{dual, enclosed, pio};
-use crate::tests::ms;
 use crate::tests::runs::{
     checked, megabytes, nvme, run, sas, sata, share, small_drive, storage_at_rest, test, times,
     unlimited,
 };
+use crate::tests::{assert_within, lasting, ms};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
-use lanemark_schema::workload::{Access, Operation, Pattern, Test, TraceArrival};
+use lanemark_schema::workload::{Access, Operation, Pattern, TraceArrival};
 
 fn access(operation: Operation, offset: u64, length: u64) -> Access {
     Access { operation, offset: Bytes::kibi(offset), length: Bytes::kibi(length) }
@@ -54,11 +54,8 @@ fn second_load(system: &SystemSpec) -> Vec<(Duration, Budget)> {
     for begin in [ms(0), ms(LOAD)] {
         for drive in 0..system.drives() as u16 {
             for (at, access) in load() {
-                storage
-                    .submit(
-                        Submission::new(Instant::ZERO + begin + at, access).to(drive).tagged(tag),
-                    )
-                    .unwrap();
+                let request = Submission::new(Instant::ZERO + begin + at, access);
+                storage.submit(request.to(drive).tagged(tag)).unwrap();
                 tag += 1;
             }
         }
@@ -163,10 +160,8 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
     let wide = "retrain lanes=2 at=1ms";
     let narrow = "retrain link=0 lanes=1 at=2ms for=90ms";
     assert!(second_load(&with(&system, &[wide, narrow])) == after(&system, "retrain lanes=2"));
-    assert!(
-        second_load(&with(&system, &[wide, "retrain link=0 lanes=1 at=2ms"]))
-            == after(&system, "retrain lanes=1")
-    );
+    let kept = second_load(&with(&system, &[wide, "retrain link=0 lanes=1 at=2ms"]));
+    assert!(kept == after(&system, "retrain lanes=1"));
     // A shared link can be addressed on the path of each drive.
     let system = behind_an_uplink();
     let first = "retrain link=0 lanes=1 drive=0 at=1ms";
@@ -174,9 +169,8 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
     let narrow = after(&system, "retrain link=0 lanes=1");
     assert!(second_load(&with(&system, &[first, second])) == narrow);
     let second = "retrain link=0 lanes=2 drive=1 at=2ms";
-    assert!(
-        second_load(&with(&system, &[first, second])) == after(&system, "retrain link=0 lanes=2")
-    );
+    let seen = second_load(&with(&system, &[first, second]));
+    assert!(seen == after(&system, "retrain link=0 lanes=2"));
     // The links of two ports are distinct.
     let system = dual(&small_drive());
     let first = "retrain speed=3Gb/s at=2ms for=90ms";
@@ -229,17 +223,12 @@ fn a_shared_link_that_trains_in_the_middle_carries_the_mean_of_before_and_after(
         LinkModel::Pcie(Pcie::new(PcieGeneration::One, 2, Bytes(128), Bytes(512)));
     share(&mut system, 1);
     let system = times(system, 2);
-    let test = Test {
-        volume: None,
-        duration: Some(ms(100)),
-        ..test(Bytes::kibi(128), Pattern::Sequential, true, 8)
-    };
+    let test = lasting(ms(100), test(Bytes::kibi(128), Pattern::Sequential, true, 8));
     let rate = |system: &SystemSpec| megabytes(&run(system, &test));
     let before = rate(&system);
     let after = rate(&trained(&system, "retrain link=0 lanes=1"));
     assert!((before / after - 2.0).abs() < 0.01, "the uplink is the limit: {before}, {after}");
     // A link that is addressed on the path of one drive is the shared link of both drives.
     let seen = rate(&with(&system, &["retrain link=0 lanes=1 drive=1 at=50ms"]));
-    let mean = f64::midpoint(before, after);
-    assert!((seen / mean - 1.0).abs() < 0.02, "{seen} for {mean} MB/s");
+    assert_within(seen, f64::midpoint(before, after), 0.02);
 }

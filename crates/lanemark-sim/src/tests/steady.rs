@@ -4,7 +4,7 @@
 use crate::drive::write_amplification;
 use crate::spec::{DriveCondition, DriveSpec, ERASED_MIN};
 use crate::tests::runs::{nvme, run, simulate, small_drive, test};
-use crate::tests::{assert_within, us};
+use crate::tests::{assert_within, lasting, staged_ns, us};
 use lanemark_schema::result::DrivePhases;
 use lanemark_schema::result::Sample;
 use lanemark_schema::result::steady::{ROUNDS_MAX, RoundsOutcome, WINDOW, judge};
@@ -24,12 +24,8 @@ fn drive(condition: DriveCondition) -> DriveSpec {
 
 /// Returns a test of random 4 KiB writes on the whole drive for `seconds`.
 fn writes(drive: &DriveSpec, seconds: u64) -> Test {
-    Test {
-        span: drive.capacity,
-        volume: None,
-        duration: Some(Duration::from_seconds(seconds)),
-        ..test(Bytes::kibi(4), Pattern::Uniform, false, 32)
-    }
+    let whole = test(Bytes::kibi(4), Pattern::Uniform, false, 32);
+    lasting(Duration::from_seconds(seconds), Test { span: drive.capacity, ..whole })
 }
 
 fn in_rounds(drive: &DriveSpec, length: Duration, tracked: TrackedFigure) -> Test {
@@ -153,9 +149,7 @@ fn the_sample_of_a_test_of_rounds_is_its_last_five() {
         let written: u64 =
             rounds.iter().map(|round| round.drive.unwrap().flash_written().get()).sum();
         assert_eq!(sample.drive.unwrap().flash_written(), Bytes(written));
-        let path = sample.path.unwrap();
-        let spent: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
-        assert_within(spent, mean(|round| round.latency_mean_ns), 0.02);
+        assert_within(staged_ns(&sample), mean(|round| round.latency_mean_ns), 0.02);
     }
 }
 
@@ -189,7 +183,7 @@ fn a_test_that_never_becomes_steady_ends_after_25_rounds_and_says_so() {
 fn a_series_adds_up_to_its_sample_and_changes_nothing() {
     let drive = drive(DriveCondition::Random);
     let mixed = Test { ramp: us(20_000), duration: Some(us(500_000)), ..writes(&drive, 1) }
-        .with(|asked| asked.read_share = lanemark_schema::units::Ratio::new(0.5).unwrap());
+        .with(|asked| asked.read_share = Ratio::HALF);
     let interval = us(7_000);
     let system = nvme(drive);
     let plain = run(&system, &mixed);
@@ -244,14 +238,10 @@ fn a_measured_parallel_share_matches_simulated_collection() {
         assert_within(sample.iops(), simulated.iops(), 0.05);
         assert_within(sample.drive.unwrap().write_amplification().unwrap(), amplification, 0.02);
 
-        let mut in_order = test.clone();
-        in_order.requests_mut().unwrap().pattern = Pattern::Sequential;
-        let fresh = {
-            let mut fresh = measured.clone();
-            fresh.flash_mut().translation.beside_collection = None;
-            run(&nvme(fresh), &in_order).iops()
-        };
-        assert_within(run(&nvme(measured), &in_order).iops(), fresh, 0.01);
+        let in_order = test.with(|write| write.pattern = Pattern::Sequential);
+        let beside = run(&nvme(measured.clone()), &in_order).iops();
+        measured.flash_mut().translation.beside_collection = None;
+        assert_within(beside, run(&nvme(measured), &in_order).iops(), 0.01);
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::spec::*;
 use crate::tests::runs::{at_rest, nvme, run, sas, sata, small_drive, test, unlimited};
-use crate::tests::{BLOCK, pseudo_slc, us};
+use crate::tests::{BLOCK, lasting, pseudo_slc, us};
 use crate::*;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
@@ -267,12 +267,8 @@ fn a_test_counts_completions_between_its_ramp_and_its_end() {
     let near = |time: Duration| [time - tick, time, time + tick];
     for ramp in [vec![us(0), tick], near(one * 3).to_vec()].concat() {
         for duration in near(one * 10) {
-            let asked = Test {
-                volume: None,
-                duration: Some(duration),
-                ramp,
-                ..test(BLOCK, Pattern::Uniform, true, 1)
-            };
+            let asked = lasting(duration, test(BLOCK, Pattern::Uniform, true, 1));
+            let asked = Test { ramp, ..asked };
             let sample = run(&system, &asked);
             let counts = |number: &u64| one * *number >= ramp && one * *number <= ramp + duration;
             let expected = (1..20).filter(counts).count() as u64;
@@ -353,10 +349,7 @@ fn new_data_is_read_at_the_time_of_the_cache_that_holds_it() {
     let beyond = mean(&drive, 256);
     drive.flash_mut().condition = DriveCondition::Sequential;
     let old = mean(&drive, 32);
-    assert!(
-        (old - cached - 60.0).abs() < 0.1,
-        "{cached} us, and {old} us of data written long before"
-    );
+    assert!((old - cached - 60.0).abs() < 0.1, "{cached} us, and {old} us of old data");
     // A quarter of the map fits in the cache.
     assert!((old - beyond - 15.0).abs() < 2.0, "{beyond} us over a span four times the cache");
 }

@@ -1,7 +1,6 @@
 //! A test bench for a disk's medium, which operates the medium like a system.
 
 use super::arm_state::ArmWork;
-use super::tests::small_disk;
 use super::*;
 use crate::drive::medium::{Medium, WriteBurst};
 use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
@@ -142,7 +141,7 @@ impl Bench {
 
 /// Returns a disk that has read sectors 0 to 64 and has not read ahead.
 pub(super) fn after_a_read(ahead: Bytes) -> Bench {
-    let spec = DiskSpec { read_ahead: ahead, ..small_disk() };
+    let spec = DiskSpec { read_ahead: ahead, ..DiskSpec::example() };
     let mut bench = Bench::new(&spec, Bytes::mebi(8));
     bench.read_sectors(0, 0, 64);
     bench.until(at(30_000));

@@ -166,23 +166,12 @@ fn a_cut_takes_in_place_writes_that_were_not_stored() {
                 flash.pages_per_block = 512;
             });
             let mut outcomes = OutcomeQueue::default();
-            for slot in 0..12 {
-                let burst = WriteBurst {
-                    command: Handle::from_number(slot as u32),
-                    offset: SLOT * slot,
-                    length: SLOT,
-                    last: true,
-                };
+            // Another write to the same slot does not add a lost slot; the last write has not been stored.
+            for (number, slot) in (0u32..12).zip(0u64..).chain([(12, 11)]) {
+                let command = Handle::from_number(number);
+                let burst = WriteBurst { command, offset: SLOT * slot, length: SLOT, last: true };
                 medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
             }
-            // Another write to the same slot does not add a lost slot; the last write has not been stored.
-            let burst = WriteBurst {
-                command: Handle::from_number(12),
-                offset: SLOT * 11,
-                length: SLOT,
-                last: true,
-            };
-            medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
             let mut ended = 0;
             let mut now = Instant::ZERO;
             while ended < done {
