@@ -5,7 +5,7 @@ use crate::fault::LINK_RETRIES;
 use crate::fault::RequestStatus;
 use crate::link::{LinkModel, SataRate, UsbRate, UsbTransport};
 use crate::simulator::Completion;
-use crate::spec::{SystemSpec, WriteCacheMode};
+use crate::spec::SystemSpec;
 use crate::tests::link::{dual, enclosed};
 use crate::tests::pairs::{Ask, outcomes};
 use crate::tests::runs::{
@@ -315,43 +315,6 @@ fn a_power_cut_fails_outstanding_requests_and_the_load_continues_later() {
                 assert!((share * 1.5 - 1.0).abs() < 0.03, "{share}");
             }
             assert_eq!(run(&cut, &test), sample, "the same seed gives the same");
-        }
-    }
-}
-
-/// Runs writes, an optional flush, and a cut after the host has all completions but before the dies have stored all
-/// data. Returns the lost and the written amount.
-fn lost_after(cache: WriteCacheMode, flush: bool, count: u64) -> (Bytes, Bytes) {
-    let mut drive = small_drive();
-    drive.write_cache = cache;
-    // The media are slow, and the buffer contains all data.
-    drive.flash_mut().program = crate::spec::PageTimes::alike(us(50_000));
-    let base = nvme(drive);
-    let mut all: Vec<(Instant, Access)> = (0..count)
-        .map(|index| (at(index * 20), access(Operation::Write, BLOCK * index, BLOCK)))
-        .collect();
-    if flush {
-        all.push((at(count * 20 + 100), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO)));
-    }
-    let sound = submitted(&base, &all).0;
-    let end = sound.iter().map(|done| done.completed).max().unwrap();
-    let cut = format!("power-cut at={}ps boot=1ms", end.picoseconds() + 1_000_000);
-    let (seen, uses) = submitted(&with(&base, &[&cut]), &all);
-    assert!(seen.iter().all(|done| done.status == RequestStatus::Good));
-    (uses[0].lost, BLOCK * count)
-}
-
-#[test]
-fn a_cut_loses_only_the_unflushed_data_of_volatile_buffers() {
-    for count in [1, 7, 32] {
-        let (lost, written) = lost_after(WriteCacheMode::Volatile, false, count);
-        assert_eq!(lost, written, "{count} blocks, not stored");
-        for (cache, flush) in [
-            (WriteCacheMode::Volatile, true),
-            (WriteCacheMode::Protected, false),
-            (WriteCacheMode::Off, false),
-        ] {
-            assert_eq!(lost_after(cache, flush, count).0, Bytes::ZERO, "{cache:?}, flush {flush}");
         }
     }
 }

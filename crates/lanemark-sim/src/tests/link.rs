@@ -10,7 +10,8 @@ use crate::spec::PageTimes;
 use crate::spec::submission::Submission;
 use crate::spec::{DriveSpec, ProtocolKind, SecondPort, SystemSpec};
 use crate::tests::runs::{
-    at_rest, megabytes, run, sas, sata, share, small_drive, test, unlimited, uplink,
+    at_rest, media_read_time, megabytes, run, sas, sata, share, small_drive, test, unlimited,
+    uplink,
 };
 use crate::tests::{assert_within, us};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
@@ -75,11 +76,7 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
     let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
         + link.issue_time()
-        + drive.front_end.read_time
-        + drive.front_end.read_latency
-        + drive.flash().command_time
-        + drive.flash().read.mean()
-        + Bytes::kibi(4) / drive.flash().channel_rate
+        + media_read_time(drive)
         + data.max(uplinked)
         + Duration::from_nanoseconds(150);
     assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()));
@@ -194,11 +191,7 @@ fn one_pio_read_takes_the_sum_of_its_stages() {
     let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
         + link.issue_time()
-        + drive.front_end.read_time
-        + drive.front_end.read_latency
-        + drive.flash().command_time
-        + drive.flash().read.mean()
-        + block / drive.flash().channel_rate
+        + media_read_time(drive)
         + data
         + Duration::from_nanoseconds(150);
     // The drive processes one command at a time, regardless of the number outstanding.
@@ -260,11 +253,7 @@ fn one_sas_read_takes_the_sum_of_its_stages() {
             let expected = system.attachments[0].protocol.read_time
                 + Duration::from_nanoseconds(150 + 800) // doorbell, request fetched
                 + link.command_time()
-                + drive.front_end.read_time
-                + drive.front_end.read_latency
-                + drive.flash().command_time
-                + drive.flash().read.mean()
-                + block / drive.flash().channel_rate
+                + media_read_time(drive)
                 + link.read_data_time(block)
                 + link.response_behind_data_time()
                 + Duration::from_nanoseconds(150);

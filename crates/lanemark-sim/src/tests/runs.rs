@@ -84,6 +84,13 @@ pub(crate) fn uplink(system: &SystemSpec) -> Pcie {
     pcie
 }
 
+/// Returns the time of a drive for a read of 4 KiB.
+pub(crate) fn media_read_time(drive: &DriveSpec) -> Duration {
+    let flash = drive.flash();
+    let front_end = drive.front_end.read_time + drive.front_end.read_latency;
+    front_end + flash.command_time + flash.read.mean() + Bytes::kibi(4) / flash.channel_rate
+}
+
 /// Returns a drive that is never the bottleneck of its path.
 pub(crate) fn unlimited() -> DriveSpec {
     let mut drive = small_drive();
@@ -170,9 +177,7 @@ fn one_read_takes_the_sum_of_its_stages() {
     let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150)       // doorbell
         + Duration::from_nanoseconds(500 + 300) // entry fetched
-        + drive.front_end.read_time + drive.front_end.read_latency
-        + drive.flash().command_time + drive.flash().read.mean()
-        + Bytes::kibi(4) / drive.flash().channel_rate
+        + media_read_time(drive)
         + pcie.write_time(Bytes::kibi(4)) // data, followed by the completion
         + pcie.write_time(Bytes(16))
         + pcie.write_time(Bytes(4))
