@@ -4,7 +4,7 @@ use crate::run::ceiling::ceilings;
 use crate::run::sensitivity;
 use crate::spec::{AdapterSpec, OverloadCost, SystemSpec};
 use crate::tests::runs::{checked, run, sas, test, times, unlimited};
-use crate::tests::us;
+use crate::tests::{assert_within, us};
 use lanemark_schema::result::HopId;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
@@ -25,8 +25,8 @@ fn behind_an_adapter() -> SystemSpec {
 fn without_adapter() -> SystemSpec {
     let mut system = sas(unlimited(), 4);
     let protocol = &mut system.attachments[0].protocol;
-    (protocol.read_time, protocol.write_time) =
-        (Duration::from_nanoseconds(100), Duration::from_nanoseconds(100));
+    protocol.read_time = Duration::from_nanoseconds(100);
+    protocol.write_time = protocol.read_time;
     system
 }
 
@@ -57,11 +57,7 @@ fn an_adapter_carries_as_many_commands_as_its_time_allows_and_fewer_when_crowded
 fn drives_share_the_adapter_and_crowd_it_together() {
     // Each drive has up to 32 commands outstanding, so four drives have 128.
     for (drives, model) in [(2, 200_000.0), (4, 125_000.0)] {
-        let seen = run(&times(behind_an_adapter(), drives), &reads(32)).iops();
-        assert!(
-            (seen / model - 1.0).abs() < 0.01,
-            "{seen} with {drives} drives, by formula {model}"
-        );
+        assert_within(run(&times(behind_an_adapter(), drives), &reads(32)).iops(), model, 0.01);
     }
 }
 
@@ -81,11 +77,8 @@ fn the_adapters_ceiling_holds_and_a_faster_adapter_gains() {
     let load = reads(32);
     let hop = ceilings(&system, &load).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
     assert!(hop.rate.unwrap().0.abs_diff(200_000 * 4096) <= 1, "{:?}", hop.rate);
-    assert!(
-        hop.formula.ends_with("5 us each, 8 us with more than 64 outstanding"),
-        "{}",
-        hop.formula
-    );
+    let costs = "5 us each, 8 us with more than 64 outstanding";
+    assert!(hop.formula.ends_with(costs), "{}", hop.formula);
     // Requests of four commands move as much data in four times the time.
     let mut divided = system.clone();
     divided.attachments[0].protocol.transfer_max = Bytes::kibi(4);

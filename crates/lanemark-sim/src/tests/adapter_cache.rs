@@ -4,8 +4,8 @@ use crate::simulator::{Completion, Simulator};
 use crate::spec::submission::Submission;
 use crate::spec::{AdapterCacheSpec, AdapterSpec, PageTimes, SystemSpec, WriteCacheMode};
 use crate::tests::power::flash_power;
-use crate::tests::runs::{at_rest, retrying, run, sas, test, times, unlimited};
-use crate::tests::{BLOCK, latency, us};
+use crate::tests::runs::{at_rest, complete_all, retrying, run, sas, test, times, unlimited};
+use crate::tests::{BLOCK, access, at, latency, us};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
@@ -46,9 +46,8 @@ fn simulator(system: &SystemSpec) -> Simulator {
 
 fn complete_one(simulator: &mut Simulator, operation: Operation, offset: Bytes) -> Completion {
     let length = if operation == Operation::Flush { Bytes::ZERO } else { BLOCK };
-    simulator
-        .submit(Submission::new(simulator.now(), Access { operation, offset, length }).tagged(7))
-        .unwrap();
+    let access = Access { operation, offset, length };
+    simulator.submit(Submission::new(simulator.now(), access).tagged(7)).unwrap();
     simulator.advance().unwrap()
 }
 
@@ -116,20 +115,11 @@ fn cached_data_is_read_from_the_cache() {
 #[test]
 fn the_time_budget_of_every_write_is_its_latency() {
     let mut cached = simulator(&with_cache(Bytes::kibi(512), Bytes::kibi(16)));
-    for block in 0..512 {
-        let access = Access {
-            operation: Operation::Write,
-            offset: BLOCK * (block * 7 % 512),
-            length: BLOCK,
-        };
-        cached.submit(Submission::new(Instant::ZERO, access).tagged(block)).unwrap();
-    }
-    let mut ended = 0;
-    while let Some(done) = cached.advance() {
-        assert_eq!(done.budget.total(), latency(&done));
-        ended += 1;
-    }
-    assert_eq!((ended, cached.outstanding()), (512, 0));
+    let requests = (0..512u64).map(|block| {
+        let write = access(Operation::Write, BLOCK * (block * 7 % 512), BLOCK);
+        Submission::new(Instant::ZERO, write)
+    });
+    complete_all(&mut cached, requests);
     assert_eq!(cached.drive_use().host_written, Bytes::mebi(2), "all of it reaches the drive");
 }
 
@@ -144,19 +134,11 @@ fn crowded() -> SystemSpec {
 
 /// Submits `writes`, each given as (offset, length) in KiB, one per microsecond, and returns their latencies.
 fn written(system: &SystemSpec, writes: &[(u64, u64)]) -> Vec<Duration> {
-    let mut cached = simulator(system);
-    for (tag, &(offset, length)) in (0..).zip(writes) {
-        let offset = Bytes::kibi(offset);
-        let length = Bytes::kibi(length);
-        let at = Instant::ZERO + us(tag);
-        let access = Access { operation: Operation::Write, offset, length };
-        cached.submit(Submission::new(at, access).tagged(tag)).unwrap();
-    }
-    let mut seen: Vec<Completion> = std::iter::from_fn(|| cached.advance()).collect();
-    seen.sort_by_key(|done| done.tag);
-    assert_eq!((seen.len(), cached.outstanding()), (writes.len(), 0));
-    assert!(seen.iter().all(|done| done.budget.total() == latency(done)));
-    seen.iter().map(latency).collect()
+    let requests = (0..).zip(writes).map(|(number, &(offset, length))| {
+        let write = access(Operation::Write, Bytes::kibi(offset), Bytes::kibi(length));
+        Submission::new(at(number), write)
+    });
+    complete_all(&mut simulator(system), requests).iter().map(latency).collect()
 }
 
 #[test]

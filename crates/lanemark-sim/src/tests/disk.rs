@@ -2,9 +2,9 @@
 
 use crate::link::LinkModel;
 use crate::spec::*;
-use crate::tests::runs::{at_rest, check_stages, sas, sata, share, simulate, times};
+use crate::tests::runs::{at_rest, check_stages, complete_all, sas, sata, share, simulate, times};
 use crate::tests::trajectory::trajectory;
-use crate::tests::{assert_within, random_read, us};
+use crate::tests::{access, assert_within, at, latency, random_read, us};
 use crate::*;
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -258,21 +258,11 @@ fn several_streams_each_keep_their_segment() {
 fn latencies(system: &SystemSpec, accesses: &[(u64, Operation, u64)]) -> Vec<Duration> {
     assert_eq!(system.check(), Ok(()));
     let mut simulator = at_rest(system, Bytes::ZERO.into());
-    for (tag, &(at, operation, place)) in accesses.iter().enumerate() {
+    let requests = accesses.iter().map(|&(from, operation, place)| {
         let length = if operation == Operation::Flush { Bytes::ZERO } else { SMALL };
-        let access = Access { operation, offset: SMALL * place, length };
-        simulator
-            .submit(Submission::new(Instant::ZERO + us(at), access).tagged(tag as u64))
-            .unwrap();
-    }
-    let mut seen = vec![None; accesses.len()];
-    while let Some(done) = simulator.advance() {
-        let latency = done.completed.since(done.submitted);
-        assert_eq!(done.budget.total(), latency);
-        assert_eq!(seen[done.tag as usize].replace(latency), None, "completed twice");
-    }
-    assert_eq!(simulator.outstanding(), 0);
-    seen.into_iter().map(|latency| latency.expect("completed")).collect()
+        Submission::new(at(from), access(operation, SMALL * place, length))
+    });
+    complete_all(&mut simulator, requests).iter().map(latency).collect()
 }
 
 #[test]
@@ -291,10 +281,8 @@ fn a_flush_waits_for_the_arm_and_later_writes_do_not_delay_it() {
     let after = latencies(&system, &accesses)[20];
     assert!(after < before + us(40_000), "{after} for {before}");
     let uncached = sata(changed(one_zone(), |disk| disk.write_cache = false));
-    assert!(
-        latencies(&uncached, &[(0, Operation::Write, 7), (500_000, Operation::Flush, 0)])[1]
-            < us(50)
-    );
+    let stored = [(0, Operation::Write, 7), (500_000, Operation::Flush, 0)];
+    assert!(latencies(&uncached, &stored)[1] < us(50));
 }
 
 #[test]

@@ -4,10 +4,11 @@
 use crate::drive::write_amplification;
 use crate::spec::*;
 use crate::tests::runs::{
-    at_rest, megabytes, nvme, retrying, run, sata, simulate, small_drive, test, unlimited,
+    at_rest, complete_all, megabytes, nvme, retrying, run, sata, simulate, small_drive, test,
+    unlimited,
 };
 use crate::tests::trajectory::trajectory;
-use crate::tests::{BLOCK, access, assert_within, pseudo_slc, us};
+use crate::tests::{BLOCK, access, assert_within, latency, pseudo_slc, us};
 use crate::*;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
@@ -33,15 +34,8 @@ pub(crate) fn one_die(change: impl FnOnce(&mut FlashSpec)) -> SystemSpec {
 /// Returns the latency of each of `accesses`, submitted at its time.
 pub(crate) fn latencies(system: &SystemSpec, accesses: &[(Duration, Access)]) -> Vec<Duration> {
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
-    for (tag, &(at, access)) in accesses.iter().enumerate() {
-        simulator.submit(Submission::new(Instant::ZERO + at, access).tagged(tag as u64)).unwrap();
-    }
-    let mut seen = vec![Duration::ZERO; accesses.len()];
-    while let Some(done) = simulator.advance() {
-        seen[done.tag as usize] = done.completed.since(done.submitted);
-        assert_eq!(done.budget.total(), seen[done.tag as usize]);
-    }
-    seen
+    let requests = accesses.iter().map(|&(at, access)| Submission::new(Instant::ZERO + at, access));
+    complete_all(&mut simulator, requests).iter().map(latency).collect()
 }
 
 /// Returns the throughput of long sequential reads or writes on one die, in units per second.

@@ -105,10 +105,8 @@ fn latency_and_a_pause_hold_commands_for_their_time_and_no_longer() {
         assert_eq!(latency(&seen[index]), latency(&sound[index]));
     }
     for index in [2, 3] {
-        assert!(
-            seen[index].completed > at(4_000)
-                && seen[index].completed < at(4_000) + latency(&sound[index]) * 2
-        );
+        let latest = at(4_000) + latency(&sound[index]) * 2;
+        assert!(seen[index].completed > at(4_000) && seen[index].completed < latest);
     }
     assert_eq!(uses[0].held, 2, "the faults of 2 and 3 ms");
 }

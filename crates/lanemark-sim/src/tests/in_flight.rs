@@ -60,11 +60,8 @@ fn an_open_loop_accounts_for_the_requests_that_were_due_and_had_no_slot() {
     assert!((499..=501).contains(&in_flight.requests), "{in_flight:?}");
     assert_eq!(sample.punctuality.as_ref().unwrap().unsubmitted, in_flight.requests - 8);
     assert_within(ns(in_flight.age_total) / in_flight.requests as f64, 25e6, 0.01);
-    assert_eq!(
-        sample.operations() + in_flight.requests,
-        1000,
-        "every request that was due is somewhere"
-    );
+    // Every request that was due is somewhere.
+    assert_eq!(sample.operations() + in_flight.requests, 1000);
 }
 
 proptest! {

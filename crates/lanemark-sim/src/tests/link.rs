@@ -85,9 +85,8 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
 /// Returns the time of a single request over SATA.
 fn alone_over_sata(system: &SystemSpec, operation: Operation, length: Bytes) -> Duration {
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
-    simulator
-        .submit(Submission::new(Instant::ZERO, Access { operation, ..read_of(length) }))
-        .unwrap();
+    let access = Access { operation, ..read_of(length) };
+    simulator.submit(Submission::new(Instant::ZERO, access)).unwrap();
     simulator.advance().unwrap().completed.since(Instant::ZERO)
 }
 

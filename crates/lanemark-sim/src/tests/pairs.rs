@@ -37,9 +37,8 @@ pub(crate) fn read(at: Duration, number: u64) -> Ask {
 fn run_requests(system: &SystemSpec, asks: &[Ask]) -> Storage {
     let mut storage = storage_at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, drive, access)) in asks.iter().enumerate() {
-        storage
-            .submit(Submission::new(Instant::ZERO + at, access).to(drive).tagged(tag as u64))
-            .unwrap();
+        let request = Submission::new(Instant::ZERO + at, access).to(drive);
+        storage.submit(request.tagged(tag as u64)).unwrap();
     }
     storage
 }
@@ -156,11 +155,8 @@ fn two_faults_at_the_media_hold_a_command_as_a_plain_model_says() {
                     Some(_) => refused,
                     None => good[usize::from(operation == Operation::Write)] - before,
                 };
-                assert_eq!(
-                    seen.status,
-                    error.map_or(RequestStatus::Good, RequestStatus::Failed),
-                    "{texts:?}"
-                );
+                let status = error.map_or(RequestStatus::Good, RequestStatus::Failed);
+                assert_eq!(seen.status, status, "{texts:?}");
                 assert_eq!(seen.completed, until + behind, "{texts:?}, {operation:?} at {at}");
             }
         }
@@ -315,10 +311,8 @@ fn reads_repeat_on_the_drive_and_at_the_time_of_a_fault() {
     assert_eq!(repeats(&[format!("{all} at=0s for=20ms")]), [[true, false, false]; 2]);
     assert_eq!(repeats(&[format!("{all} at=20ms")]), [[false, true, true]; 2]);
     let none = "read-retries share=0% at=20ms for=20ms";
-    assert_eq!(
-        repeats(&[format!("{all} drive=0"), none.to_owned()]),
-        [[true, false, true], [false; 3]]
-    );
+    let interrupted = repeats(&[format!("{all} drive=0"), none.to_owned()]);
+    assert_eq!(interrupted, [[true, false, true], [false; 3]]);
     let other = format!("{all} drive=1 at=20ms for=20ms");
     assert_eq!(repeats(&[format!("{all} drive=0"), other]), [[true; 3], [false, true, false]]);
 }
@@ -412,15 +406,11 @@ fn of_two_limits_of_writes_the_lower_counts() {
         let seen = outcomes(&with(&base, faults), &asks).0;
         seen.iter().map(|done| done.status == RequestStatus::Good).collect::<Vec<_>>()
     };
-    assert_eq!(
-        statuses(&["read-only at=1ms for=4ms", "read-only written=1GiB at=3ms"]),
-        [true, false, false, true]
-    );
+    let seen = statuses(&["read-only at=1ms for=4ms", "read-only written=1GiB at=3ms"]);
+    assert_eq!(seen, [true, false, false, true]);
     // A command that begins later may reach the media earlier.
-    assert_eq!(
-        statuses(&["read-only written=8KiB", "read-only written=4KiB at=5ms"]),
-        [true, true, false, false]
-    );
+    let seen = statuses(&["read-only written=8KiB", "read-only written=4KiB at=5ms"]);
+    assert_eq!(seen, [true, true, false, false]);
 }
 
 #[test]

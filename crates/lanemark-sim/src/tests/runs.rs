@@ -1,13 +1,10 @@
 //! Compares the simulator with closed forms, and tests invariants of every system.
 
-use crate::link::{
-    LinkModel, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
-    UsbTransport,
-};
+use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, UsbRate, UsbTransport};
 use crate::spec::*;
 use crate::tests::link::enclosed;
 use crate::tests::trajectory::trajectory;
-use crate::tests::{assert_within, random_read, staged_ns, us};
+use crate::tests::{assert_within, latency, random_read, staged_ns, us};
 use crate::*;
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
@@ -49,16 +46,8 @@ pub(crate) fn times(mut system: SystemSpec, count: usize) -> SystemSpec {
 }
 
 pub(crate) fn sata(drive: DriveSpec) -> SystemSpec {
-    let mut system = nvme(drive);
-    system.attachments[0].protocol.kind = ProtocolKind::Ahci;
-    system.attachments[0].protocol.queues = 1;
-    system.attachments[0].protocol.queue_depth = 32;
-    system.attachments[0].port_path.links.push(LinkSpec {
-        name: "SATA 6 Gb/s".to_owned(),
-        model: LinkModel::Sata(Sata::new(SataRate::Gen3, SataCommands::Queued)),
-        latency: Duration::ZERO,
-        speed: 1,
-    });
+    let mut system = SystemSpec::example_disk();
+    system.attachments[0].drive = drive;
     system
 }
 
@@ -157,6 +146,25 @@ fn a_write_also_takes_the_file_systems_processor_time() {
 /// Returns an idle system.
 pub(crate) fn at_rest(system: &SystemSpec, content: PriorContent) -> Simulator {
     Simulator::new(&checked(system), content, StreamKey::from_seed(1))
+}
+
+/// Submits `requests`, and returns their completions in the order of `requests`.
+pub(crate) fn complete_all(
+    simulator: &mut Simulator,
+    requests: impl Iterator<Item = Submission>,
+) -> Vec<Completion> {
+    let mut count = 0;
+    for (tag, request) in (0..).zip(requests) {
+        simulator.submit(request.tagged(tag)).unwrap();
+        count += 1;
+    }
+    let mut seen: Vec<Completion> = std::iter::from_fn(|| simulator.advance()).collect();
+    for done in &seen {
+        assert_eq!(done.budget.total(), latency(done), "stages must sum to the latency");
+    }
+    assert_eq!((seen.len(), simulator.outstanding()), (count, 0));
+    seen.sort_by_key(|done| done.tag);
+    seen
 }
 
 /// Returns an idle system with its volume.

@@ -99,9 +99,8 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
         };
         for customer in 0..customers {
             let access = next(&mut service);
-            simulator
-                .submit(Submission::new(Instant::ZERO, access).by(customer as u32).tagged(customer))
-                .unwrap();
+            let request = Submission::new(Instant::ZERO, access).by(customer as u32);
+            simulator.submit(request.tagged(customer)).unwrap();
         }
         let mut count = 0u64;
         let mut latency = 0.0;

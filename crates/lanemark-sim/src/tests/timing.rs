@@ -29,9 +29,8 @@ fn run_requests(system: &SystemSpec, asks: &[Ask]) -> Simulator {
     assert_eq!(system.check(), Ok(()));
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, thread, access)) in asks.iter().enumerate() {
-        simulator
-            .submit(Submission::new(Instant::ZERO + at, access).by(thread).tagged(tag as u64))
-            .unwrap();
+        let request = Submission::new(Instant::ZERO + at, access).by(thread);
+        simulator.submit(request.tagged(tag as u64)).unwrap();
     }
     simulator
 }

@@ -163,11 +163,8 @@ fn a_read_takes_its_beginning_from_the_cache_and_only_the_rest_from_the_platters
         if rest > 0 {
             alone.read(2, SECTOR * 64, Bytes(length) - held);
             alone.drain();
-            assert_eq!(
-                data[1..],
-                alone.data_of(2),
-                "{into} {length}: as if only the rest was read"
-            );
+            // The data arrives as if only the rest was read.
+            assert_eq!(data[1..], alone.data_of(2), "{into} {length}");
         }
     }
 }
@@ -337,10 +334,8 @@ fn write_goes_first(slots: u64, flush: bool) -> bool {
 
 #[test]
 fn buffered_writes_wait_for_the_host_until_half_of_the_buffer_is_full_or_a_flush_waits() {
-    assert_eq!(
-        [1, 3, 4, 5].map(|slots| write_goes_first(slots, false)),
-        [false, false, true, true]
-    );
+    let by_slots = [1, 3, 4, 5].map(|slots| write_goes_first(slots, false));
+    assert_eq!(by_slots, [false, false, true, true]);
     assert_eq!([1, 3].map(|slots| write_goes_first(slots, true)), [true, true]);
 }
 
@@ -372,11 +367,8 @@ fn a_read_that_waited_for_the_bound_is_first() {
 fn a_flush_waits_for_writes_that_came_before_it_and_for_nothing_else() {
     let mut bench = Bench::new(&DiskSpec::example(), Bytes::mebi(8));
     bench.flush(7);
-    assert_eq!(
-        bench.instant_of(DiskEvent::Done(7)),
-        Some(Instant::ZERO),
-        "there is nothing to wait for"
-    );
+    // There is nothing to wait for.
+    assert_eq!(bench.instant_of(DiskEvent::Done(7)), Some(Instant::ZERO));
     bench.write(0, 50_000, 50_008);
     bench.flush(8);
     bench.write(1, 1_000, 1_008);

@@ -75,11 +75,8 @@ fn suspending() -> DieSpec {
 fn each_attempt_of_a_read_senses_and_the_data_in_between_does_not() {
     for at in [0, 1, 2, 30, 51, 55, 61, 62, 100, 111, 120, 121, 140, 171, 175, 181, 200] {
         let seen = worked(DieSpec::default(), &[(0, READ)], 2, at);
-        assert_eq!(
-            seen[0],
-            length_before(at, &[(1, 51), (61, 111), (121, 171)]),
-            "read at {at} us"
-        );
+        let spans = [(1, 51), (61, 111), (121, 171)];
+        assert_eq!(seen[0], length_before(at, &spans), "read at {at} us");
         assert_eq!(seen[1..3], [0, 0]);
     }
     for at in [0, 1, 30, 51, 55, 61, 70] {

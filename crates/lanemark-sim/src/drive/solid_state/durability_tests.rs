@@ -110,17 +110,17 @@ fn run(case: Case) {
     let content = PriorContent { is_just_written, ..PriorContent::from(written) };
     let mut bench = Bench::new(&drive, content);
     let count = bench.count();
+    let range = |first: u64, length: u64| (first % count, (first % count + length).min(count));
     for step in steps {
         match step {
             Step::Write(first, length, split) => {
-                let first = first % count;
-                let end = (first + length).min(count);
+                let (first, end) = range(first, length);
                 let middle = if split == 0 { end } else { (first + split).min(end) };
                 bench.submit(HostCommand::Write(first, end, middle));
             }
             Step::Read(first, length) => {
-                let first = first % count;
-                bench.submit(HostCommand::Read(first, (first + length).min(count)));
+                let (first, end) = range(first, length);
+                bench.submit(HostCommand::Read(first, end));
             }
             Step::Stream(first, reads) => {
                 let first = first % count;
@@ -132,8 +132,8 @@ fn run(case: Case) {
                 }
             }
             Step::Trim(first, length) => {
-                let first = first % count;
-                bench.submit(HostCommand::Trim(first, (first + length).min(count)));
+                let (first, end) = range(first, length);
+                bench.submit(HostCommand::Trim(first, end));
             }
             Step::TrimAll => bench.submit(HostCommand::Trim(0, count)),
             Step::Flush => bench.submit(HostCommand::Flush),
