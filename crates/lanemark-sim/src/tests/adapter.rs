@@ -1,9 +1,8 @@
 //! Compares host bus adapters in whole systems with the closed form of their model.
 
-use crate::run::ceiling::ceilings;
 use crate::run::sensitivity;
 use crate::spec::{AdapterSpec, OverloadCost, SystemSpec};
-use crate::tests::runs::{checked, run, sas, test, times, unlimited};
+use crate::tests::runs::{ceiling_of, checked, run, sas, test, times, unlimited};
 use crate::tests::{assert_within, us};
 use lanemark_schema::result::HopId;
 use lanemark_schema::rng::StreamKey;
@@ -75,7 +74,7 @@ fn another_drives_adapter_does_not_delay_a_drive() {
 fn the_adapters_ceiling_holds_and_a_faster_adapter_gains() {
     let system = behind_an_adapter();
     let load = reads(32);
-    let hop = ceilings(&system, &load).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
+    let hop = ceiling_of(&system, &load, HopId::Protocol);
     assert!(hop.rate.unwrap().0.abs_diff(200_000 * 4096) <= 1, "{:?}", hop.rate);
     let costs = "5 us each, 8 us with more than 64 outstanding";
     assert!(hop.formula.ends_with(costs), "{}", hop.formula);
@@ -83,10 +82,10 @@ fn the_adapters_ceiling_holds_and_a_faster_adapter_gains() {
     let mut divided = system.clone();
     divided.attachments[0].protocol.transfer_max = Bytes::kibi(4);
     let long = Test { block: Bytes::kibi(16), ..load.clone() };
-    let hop = ceilings(&divided, &long).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
+    let hop = ceiling_of(&divided, &long, HopId::Protocol);
     assert!(hop.rate.unwrap().0.abs_diff(200_000 * 4096) <= 1, "{:?}", hop.rate);
-    let told = sensitivity(&checked(&system), &load.checked().unwrap(), StreamKey::from_seed(1));
-    let told = told.unwrap();
+    let key = StreamKey::from_seed(1);
+    let told = sensitivity(&checked(&system), &load.checked().unwrap(), key).unwrap();
     let gain = told.gains.iter().find(|gain| gain.change == "an adapter twice as fast").unwrap();
     assert!(gain.throughput_gain > 0.9, "{gain:?}");
 }

@@ -96,18 +96,11 @@ fn one_sata_write_takes_the_sum_of_its_stages() {
     let mut system = sata(small_drive());
     system.attachments[0].protocol.transfer_max = Bytes::mebi(1);
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let front_end = system.attachments[0].drive.front_end;
     // The longest writes take several bursts. Only the first burst is announced, and only the last burst ends the
     // command.
     for length in [512, 4_096, 8_192, 12_288, 131_072, 135_168, 520_192].map(Bytes) {
-        let expected = system.attachments[0].protocol.write_time
-            + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
-            + link.issue_time()
-            + front_end.write_time
-            + front_end.write_latency
-            + link.write_data_time(length, true)
-            + link.completion_time()
-            + completion_over_uplink(&system);
+        let data = link.write_data_time(length, true);
+        let expected = buffered_over_sata(&system, link.issue_time() + data);
         assert_eq!(alone_over_sata(&system, Operation::Write, length), expected, "{length}");
     }
 }
@@ -141,24 +134,26 @@ fn one_sata_command_keeps_its_link_for_its_frames() {
 fn one_trim_over_sata_takes_the_sum_of_its_stages() {
     let system = sata(small_drive());
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let front_end = system.attachments[0].drive.front_end;
     for length in [4_096, 8_192, 65_536, 1 << 20].map(Bytes) {
-        let expected = system.attachments[0].protocol.write_time
-            + Duration::from_nanoseconds(150 + 2 * 800)
-            + link.register_time()
-            + front_end.write_time
-            + front_end.write_latency
-            + link.write_data_time(Bytes(512), false)
-            + link.completion_time()
-            + completion_over_uplink(&system);
+        let ranges = link.write_data_time(Bytes(512), false);
+        let expected = buffered_over_sata(&system, link.register_time() + ranges);
         assert_eq!(alone_over_sata(&system, Operation::Trim, length), expected, "{length}");
     }
 }
 
-/// Returns the time that the uplink of a SATA controller adds to the completion of a command.
-fn completion_over_uplink(system: &SystemSpec) -> Duration {
+/// Returns the time of a command whose data the drive buffers, if its frames to the drive take `frames`.
+fn buffered_over_sata(system: &SystemSpec, frames: Duration) -> Duration {
+    let front_end = system.attachments[0].drive.front_end;
     let uplink = uplink(system);
-    uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4)) + Duration::from_nanoseconds(150)
+    system.attachments[0].protocol.write_time
+        + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
+        + frames
+        + front_end.write_time
+        + front_end.write_latency
+        + Sata::new(SataRate::Gen3, SataCommands::Queued).completion_time()
+        + uplink.write_time(Bytes(16))
+        + uplink.write_time(Bytes(4))
+        + Duration::from_nanoseconds(150)
 }
 
 #[test]

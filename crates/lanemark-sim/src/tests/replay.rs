@@ -17,7 +17,8 @@ use lanemark_schema::workload::bound::BLOCK;
 use lanemark_schema::workload::{Access, Accesses, Operation, Test, TraceArrival};
 use proptest::prelude::*;
 
-const RECORDED: ReplaySettings = ReplaySettings {
+/// Settings of a replay at the recorded times.
+pub(crate) const RECORDED: ReplaySettings = ReplaySettings {
     pace: Pace::Recorded(Speed::RECORDED),
     wrap: false,
     laid_out: Bytes::mebi(64),

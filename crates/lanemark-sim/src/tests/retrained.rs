@@ -7,11 +7,12 @@ use crate::link::{
     LinkModel, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
     UsbTransport,
 };
-use crate::run::replay::{Pace, ReplaySettings, Speed, replay};
+use crate::run::replay::{ReplaySettings, replay};
 use crate::spec::SystemSpec;
 use crate::spec::submission::Submission;
 use crate::tests::fault::with;
 use crate::tests::link::{dual, enclosed, pio};
+use crate::tests::replay::RECORDED;
 use crate::tests::runs::{
     checked, megabytes, nvme, run, sas, sata, share, small_drive, storage_at_rest, test, times,
     unlimited,
@@ -188,12 +189,7 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
 
 #[test]
 fn a_replay_over_a_retrained_link_equals_one_over_the_new_link() {
-    let plan = ReplaySettings {
-        pace: Pace::Recorded(Speed::RECORDED),
-        wrap: false,
-        laid_out: Bytes::mebi(32),
-        seed: 1,
-    };
+    let plan = ReplaySettings { laid_out: Bytes::mebi(32), ..RECORDED };
     let arrivals: Vec<TraceArrival> = (0..)
         .zip(load())
         .map(|(line, (at, access))| {

@@ -4,9 +4,9 @@ use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, UsbRa
 use crate::spec::*;
 use crate::tests::link::enclosed;
 use crate::tests::trajectory::trajectory;
-use crate::tests::{assert_within, latency, random_read, staged_ns, us};
+use crate::tests::{assert_within, lasting, latency, random_read, staged_ns, us};
 use crate::*;
-use lanemark_schema::result::Sample;
+use lanemark_schema::result::{HopId, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 use lanemark_schema::workload::fault::ReadRetries;
@@ -107,11 +107,11 @@ pub(crate) fn simulate(
     system: &SystemSpec,
     test: &Test,
     key: StreamKey,
-) -> Result<lanemark_schema::result::Sample, SimError> {
+) -> Result<Sample, SimError> {
     run_test(&checked(system), &test.clone().checked().unwrap(), key)
 }
 
-pub(crate) fn run(system: &SystemSpec, test: &Test) -> lanemark_schema::result::Sample {
+pub(crate) fn run(system: &SystemSpec, test: &Test) -> Sample {
     simulate(system, test, StreamKey::from_seed(1)).unwrap()
 }
 
@@ -136,9 +136,7 @@ fn a_write_also_takes_the_file_systems_processor_time() {
     }
     assert!(rate(4, true, 1) > 100_000.0);
     let write = test(Bytes::kibi(4), Pattern::Uniform, false, 16);
-    let all = crate::run::ceiling::ceilings(&system, &write);
-    let formula =
-        &all.iter().find(|one| one.id == lanemark_schema::result::HopId::Cpu).unwrap().formula;
+    let formula = ceiling_of(&system, &write, HopId::Cpu).formula;
     assert!(formula.contains("a read") && formula.contains("a write on 1 of 4 cores"), "{formula}");
     assert_eq!(checked(&system).device_side().cpu.write_submit, Duration::ZERO);
 }
@@ -146,6 +144,11 @@ fn a_write_also_takes_the_file_systems_processor_time() {
 /// Returns an idle system.
 pub(crate) fn at_rest(system: &SystemSpec, content: PriorContent) -> Simulator {
     Simulator::new(&checked(system), content, StreamKey::from_seed(1))
+}
+
+/// Returns the ceiling of a hop under a load.
+pub(crate) fn ceiling_of(system: &SystemSpec, load: &Test, hop: HopId) -> Ceiling {
+    ceilings(system, load).into_iter().find(|ceiling| ceiling.id == hop).unwrap()
 }
 
 /// Submits `requests`, and returns their completions in the order of `requests`.
@@ -172,7 +175,7 @@ pub(crate) fn storage_at_rest(system: &SystemSpec, content: PriorContent) -> Sto
     Storage::new(&checked(system), content, StreamKey::from_seed(1))
 }
 
-pub(crate) fn megabytes(sample: &lanemark_schema::result::Sample) -> f64 {
+pub(crate) fn megabytes(sample: &Sample) -> f64 {
     sample.throughput().as_megabytes()
 }
 
@@ -518,8 +521,7 @@ fn a_step_that_takes_too_long_is_no_system() {
 #[test]
 fn a_run_that_reaches_the_end_of_simulated_time_ends_and_is_no_result() {
     let span = Bytes::mebi(32);
-    let timed =
-        Test { span, volume: None, duration: Some(Duration::from_seconds(1)), ..random_read() };
+    let timed = lasting(Duration::from_seconds(1), Test { span, ..random_read() });
     let sample = simulate(&reading_in(STEP_TIME_MAX), &timed, StreamKey::from_seed(1)).unwrap();
     assert!(sample.reads.is_none(), "a drive that has not answered yet has read nothing");
     let pausing = Test { span, ..random_read() }.with(|load| load.think = Duration::INPUT_MAX);

@@ -3,7 +3,7 @@
 
 use crate::tests::runs::{checked, nvme, small_drive};
 use crate::tests::transactions::{plain, users};
-use crate::tests::{random_read, us};
+use crate::tests::{lasting, random_read, us};
 use crate::*;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
@@ -67,12 +67,8 @@ fn a_test_ends_on_request() {
 #[test]
 fn between_two_looks_lie_a_bounded_number_of_requests() {
     let system = checked(&nvme(small_drive()));
-    let long = Test {
-        span: Bytes::mebi(32),
-        volume: None,
-        duration: Some(Duration::from_seconds(3600)),
-        ..random_read()
-    };
+    let long = Test { span: Bytes::mebi(32), ..random_read() };
+    let long = lasting(Duration::from_seconds(3600), long);
     let mut requests = 0;
     let mut calls = 0;
     let outcome = run_test_watched(&system, &long.checked().unwrap(), KEY, &mut |progress| {
