@@ -7,7 +7,7 @@ use crate::tests::runs::{at_rest, ceiling_of, checked, nvme, run, small_drive, t
 use crate::tests::{latency, us};
 use crate::{Completion, Submission};
 use lanemark_schema::result::HopId;
-use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
 /// Returns the completion of the only request in an idle system.

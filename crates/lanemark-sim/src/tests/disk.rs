@@ -86,6 +86,11 @@ fn run(system: &SystemSpec, test: &Test) -> Sample {
 
 const SMALL: Bytes = Bytes::kibi(4);
 
+/// Returns a test of requests of 4 KiB on the disk with one zone.
+fn small(pattern: Pattern, read: bool, depth: u32) -> Test {
+    test(&one_zone(), SMALL, pattern, read, depth)
+}
+
 /// Returns the time of a 4 KiB read, without the times of the arm and of the sectors.
 fn overhead(system: &SystemSpec, command_overhead: Duration) -> Duration {
     let LinkModel::Sata(link) = system.attachments[0].port_path.links[1].model else {
@@ -105,10 +110,7 @@ fn overhead(system: &SystemSpec, command_overhead: Duration) -> Duration {
 #[test]
 fn one_random_read_takes_a_seek_half_a_revolution_and_its_sectors() {
     let system = sata(one_zone());
-    let test = Test {
-        volume: Some(SMALL * 40_000),
-        ..test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, 1)
-    };
+    let test = Test { volume: Some(SMALL * 40_000), ..small(Pattern::Uniform, true, 1) };
     let MediaSpec::Disk(disk) = &system.attachments[0].drive.media else { unreachable!("a disk") };
     let turn = disk.revolution();
     // Only a few requests cross the end of a track.
@@ -156,9 +158,8 @@ fn each_zone_delivers_its_track_each_revolution_less_the_skew() {
 fn small_reads_in_order_go_at_the_rate_of_the_media() {
     let system = sata(one_zone());
     let zone = DiskZone { cylinders: 40_000, sectors_per_track: 1_500 };
-    let small = test(&system.attachments[0].drive, SMALL, Pattern::Sequential, true, 1);
     let rate = disk_of(&mut one_zone()).sustained_rate(&zone).as_megabytes();
-    let small = Test { volume: Some(Bytes::mebi(256)), ..small };
+    let small = Test { volume: Some(Bytes::mebi(256)), ..small(Pattern::Sequential, true, 1) };
     assert_within(run(&system, &small).throughput().as_megabytes(), rate, 0.005);
     // Without read-ahead, each request has just missed its sectors.
     let alone = sata(changed(one_zone(), |disk| disk.read_ahead = Bytes::ZERO));
@@ -169,7 +170,7 @@ fn small_reads_in_order_go_at_the_rate_of_the_media() {
 #[test]
 fn writes_in_order_without_a_cache_miss_a_revolution_each() {
     let system = sata(changed(one_zone(), |disk| disk.write_cache = false));
-    let small = test(&system.attachments[0].drive, SMALL, Pattern::Sequential, false, 1);
+    let small = small(Pattern::Sequential, false, 1);
     assert_within(run(&system, &small).iops(), 120.0, 0.01);
     let queued = small.with(|asked| asked.queue_depth = 32);
     assert!(run(&system, &queued).iops() > 120.0 * 20.0, "the queue holds what comes next");
@@ -178,8 +179,7 @@ fn writes_in_order_without_a_cache_miss_a_revolution_each() {
 #[test]
 fn a_cached_write_is_complete_in_the_buffer() {
     let system = sata(one_zone());
-    let few = test(&system.attachments[0].drive, SMALL, Pattern::Uniform, false, 1);
-    let few = Test { volume: Some(Bytes::mebi(2)), ..few };
+    let few = Test { volume: Some(Bytes::mebi(2)), ..small(Pattern::Uniform, false, 1) };
     assert!(run(&system, &few).latency().max_ns().unwrap() < 50_000);
     // In the steady state the arm determines the rate, and a deep queue offers the arm a good choice.
     let many = Test { volume: Some(SMALL * 20_000), ..few };
@@ -193,15 +193,13 @@ fn a_cached_write_is_complete_in_the_buffer() {
 #[test]
 fn a_queue_gains_steadily_and_nothing_starves() {
     let system = sata(one_zone());
-    let at = |depth| {
-        run(&system, &test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, depth))
-    };
+    let at = |depth| run(&system, &small(Pattern::Uniform, true, depth));
     let rates: Vec<f64> = [1, 2, 4, 8, 16, 32].into_iter().map(|depth| at(depth).iops()).collect();
     assert!(rates.windows(2).all(|pair| pair[0] < pair[1]), "{rates:?}");
     let gain = rates[5] / rates[0];
     assert!((1.5..3.0).contains(&gain), "{gain} of {rates:?}");
     let bounded = sata(changed(one_zone(), |disk| disk.age_max = us(200_000)));
-    let test = test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, 32);
+    let test = small(Pattern::Uniform, true, 32);
     let free = run(&system, &test);
     let held = run(&bounded, &test);
     let longest = |sample: &Sample| sample.latency().max_ns().unwrap();
@@ -214,10 +212,7 @@ fn a_queue_gains_steadily_and_nothing_starves() {
 fn a_margin_takes_the_gain_of_a_short_queue_and_a_part_of_a_long_one() {
     let gains = |margin: u64| {
         let system = sata(changed(one_zone(), |disk| disk.reorder_margin = us(margin)));
-        let at = |depth| {
-            run(&system, &test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, depth))
-                .iops()
-        };
+        let at = |depth| run(&system, &small(Pattern::Uniform, true, depth)).iops();
         let alone = at(1);
         (alone, at(4) / alone, at(32) / alone)
     };

@@ -125,6 +125,12 @@ impl Bench {
         self.seen.iter().filter_map(data).collect()
     }
 
+    /// Returns the instants at which buffered writes are on the platters.
+    pub(super) fn rooms(&self) -> Vec<Instant> {
+        let rooms = self.seen.iter().filter(|(_, seen)| matches!(seen, DiskEvent::Room(_)));
+        rooms.map(|(at, _)| *at).collect()
+    }
+
     pub(super) fn instant_of(&self, disk_event: DiskEvent) -> Option<Instant> {
         self.seen.iter().find(|(_, seen)| *seen == disk_event).map(|(at, _)| *at)
     }

@@ -90,8 +90,7 @@ proptest! {
         let expected = destaged(&spec, model.clone());
         for &(instant, end) in &expected {
             bench.until(instant);
-            let mut rooms = bench.seen.iter().filter(|(_, seen)| matches!(seen, DiskEvent::Room(_)));
-            prop_assert_eq!(rooms.next_back().map(|(at, _)| *at), Some(instant));
+            prop_assert_eq!(bench.rooms().last().copied(), Some(instant));
             prop_assert_eq!(bench.disk.ended, end);
         }
         bench.drain();
@@ -327,9 +326,7 @@ fn write_goes_first(slots: u64, flush: bool) -> bool {
     }
     bench.read_sectors(2, 100_000, 100_008);
     bench.drain();
-    let mut rooms = bench.seen.iter().filter(|(_, seen)| matches!(seen, DiskEvent::Room(_)));
-    let (written, _) = rooms.next_back().unwrap();
-    *written < bench.data_of(2)[0].0
+    *bench.rooms().last().unwrap() < bench.data_of(2)[0].0
 }
 
 #[test]
@@ -375,12 +372,7 @@ fn a_flush_waits_for_writes_that_came_before_it_and_for_nothing_else() {
     bench.flush(9);
     assert_eq!(bench.instant_of(DiskEvent::Done(8)), None);
     bench.drain();
-    let rooms: Vec<Instant> = bench
-        .seen
-        .iter()
-        .filter(|(_, seen)| matches!(seen, DiskEvent::Room(_)))
-        .map(|(at, _)| *at)
-        .collect();
+    let rooms = bench.rooms();
     assert_eq!(bench.instant_of(DiskEvent::Done(8)), Some(rooms[0]));
     assert_eq!(bench.instant_of(DiskEvent::Done(9)), Some(rooms[1]));
 }
