@@ -205,11 +205,8 @@ fn a_saturated_pcie_link_carries_its_closed_form() {
     let overhead =
         pcie.read_request_time(Bytes(64)) + pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4));
     let formula = (block / (pcie.write_time(block) + overhead)).as_megabytes();
-    assert_within(
-        megabytes(&run(&system, &test(block, Pattern::Sequential, true, 16))),
-        formula,
-        0.002,
-    );
+    let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 16)));
+    assert_within(seen, formula, 0.002);
 }
 
 #[test]
@@ -220,11 +217,8 @@ fn saturated_dies_carry_their_closed_form() {
     let block = flash.unit();
     let per_unit = flash.command_time + flash.read.mean() + block / flash.channel_rate;
     let formula = (block * flash.dies() / per_unit).as_megabytes();
-    assert_within(
-        megabytes(&run(&system, &test(block, Pattern::Sequential, true, 64))),
-        formula,
-        0.005,
-    );
+    let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 64)));
+    assert_within(seen, formula, 0.005);
 }
 
 #[test]
@@ -237,11 +231,8 @@ fn saturated_channels_carry_their_closed_form() {
     let block = flash.unit();
     let on_channel = flash.command_time + block / flash.channel_rate;
     let formula = (block * u64::from(flash.channels) / on_channel).as_megabytes();
-    assert_within(
-        megabytes(&run(&system, &test(block, Pattern::Sequential, true, 32))),
-        formula,
-        0.005,
-    );
+    let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 32)));
+    assert_within(seen, formula, 0.005);
 }
 
 #[test]
