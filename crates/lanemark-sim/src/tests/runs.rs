@@ -156,16 +156,15 @@ pub(crate) fn complete_all(
     simulator: &mut Simulator,
     requests: impl Iterator<Item = Submission>,
 ) -> Vec<Completion> {
-    let mut count = 0;
-    for (tag, request) in (0..).zip(requests) {
+    let requests: Vec<Submission> = requests.collect();
+    for (tag, request) in (0..).zip(&requests) {
         simulator.submit(request.tagged(tag)).unwrap();
-        count += 1;
     }
     let mut seen: Vec<Completion> = std::iter::from_fn(|| simulator.advance()).collect();
     for done in &seen {
         assert_eq!(done.budget.total(), latency(done), "stages must sum to the latency");
     }
-    assert_eq!((seen.len(), simulator.outstanding()), (count, 0));
+    assert_eq!((seen.len(), simulator.outstanding()), (requests.len(), 0));
     seen.sort_by_key(|done| done.tag);
     seen
 }
