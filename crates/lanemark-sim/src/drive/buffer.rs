@@ -109,10 +109,8 @@ mod tests {
         buffer.release(Bytes(9));
         assert_eq!(buffer.next_admitted(), None);
         buffer.release(Bytes(1));
-        assert_eq!(
-            (buffer.next_admitted(), buffer.occupied()),
-            (Some(Handle::from_number(2)), Bytes(100))
-        );
+        assert_eq!(buffer.next_admitted(), Some(Handle::from_number(2)));
+        assert_eq!(buffer.occupied(), Bytes(100));
     }
 
     #[test]

@@ -46,19 +46,36 @@ const SPEC: FrontEndSpec = FrontEndSpec {
     ..FrontEndSpec::INSTANT
 };
 
-/// Returns the decoding instant of each command, the number of `EngineFree` events, and the busy time.
-fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Duration) {
+/// Returns the decoding instant of each command, the number of `EngineFree` events, and the busy time. If `port_path`
+/// is given, commands are sent this long before they arrive.
+fn run(
+    mut front_end: FrontEnd,
+    arrivals: &[Command],
+    port_path: Option<Duration>,
+) -> (Vec<Instant>, u64, Duration) {
     let mut commands = Slab::new();
     let mut events = EventSchedule::new();
     for &command in arrivals {
         let handle = commands.insert(command);
-        events.schedule(command.at, Event::Arrived(handle));
+        let first: fn(CommandHandle) -> Event =
+            if port_path.is_some() { Event::Submitted } else { Event::Arrived };
+        events.schedule(command.at, first(handle));
     }
     let mut decoded = vec![None; arrivals.len()];
     let mut submitted = 0;
     while let Some((now, event)) = events.pop() {
         match event {
+            Event::Submitted(command) => {
+                let arrival = now + port_path.unwrap();
+                if !front_end.send(now, arrival, command, &mut commands, &mut events) {
+                    front_end.expect(now, &mut commands, &mut events);
+                    events.schedule(arrival, Event::Arrived(command));
+                }
+            }
             Event::Arrived(command) => {
+                if port_path.is_some() {
+                    front_end.expected_is_here();
+                }
                 front_end.arrive(now, command, &mut commands, &mut events);
             }
             Event::EngineFree(_) => {
@@ -76,41 +93,6 @@ fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Dur
     }
     let decoded = decoded.into_iter().map(|at| at.expect("every command is decoded"));
     (decoded.collect(), submitted, front_end.busy().into_iter().sum())
-}
-
-/// Returns the decoding instants of commands that are sent some time before they arrive.
-fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], port_path: Duration) -> Vec<Instant> {
-    let mut commands = Slab::new();
-    let mut events = EventSchedule::new();
-    for &command in arrivals {
-        let handle = commands.insert(command);
-        events.schedule(command.at, Event::Submitted(handle));
-    }
-    let mut decoded = vec![None; arrivals.len()];
-    while let Some((now, event)) = events.pop() {
-        match event {
-            Event::Submitted(command) => {
-                let arrival = now + port_path;
-                if !front_end.send(now, arrival, command, &mut commands, &mut events) {
-                    front_end.expect(now, &mut commands, &mut events);
-                    events.schedule(arrival, Event::Arrived(command));
-                }
-            }
-            Event::Arrived(command) => {
-                front_end.expected_is_here();
-                front_end.arrive(now, command, &mut commands, &mut events);
-            }
-            Event::EngineFree(_) => front_end.engine_free(now, &mut commands, &mut events),
-            Event::Decoded(command) => {
-                front_end.catch_up(now, &mut commands, &mut events);
-                if !std::mem::take(&mut commands[command].put_back) {
-                    assert_eq!(decoded[command.number() as usize].replace(now), None);
-                }
-            }
-            other => unreachable!("{other:?}"),
-        }
-    }
-    decoded.into_iter().map(|at| at.expect("every command is decoded")).collect()
 }
 
 /// Returns the decoding instants with an arbiter that receives every command individually, without booking commands in
@@ -185,11 +167,11 @@ proptest! {
         let is_in_order = in_order && !by_unit && 5 + flush <= 18;
         prop_assert_eq!(FrontEnd::new(DriveNumber(0), spec).in_order, is_in_order);
         let front_end = FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(Arbiter::new()));
-        let (decoded, _, busy) = run(front_end, &arrivals);
+        let (decoded, _, busy) = run(front_end, &arrivals, None);
         prop_assert_eq!(&decoded, &one_by_one(spec, &arrivals));
         let front_end = FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(Arbiter::new()));
         let port_path = Duration::from_nanoseconds(27);
-        let sent = run_sent(front_end, &arrivals, port_path);
+        let sent = run(front_end, &arrivals, Some(port_path)).0;
         let later: Vec<Instant> = decoded.iter().map(|&at| at + port_path).collect();
         prop_assert_eq!(sent, later);
         let idle = FrontEnd::new(DriveNumber(0), spec);
@@ -205,8 +187,8 @@ proptest! {
             arrivals.iter().map(|command| Command { queue: QueueNumber(2), ..*command }).collect();
         let spec = FrontEndSpec { engines, ..SPEC };
         let arbiter = Arbiter::new();
-        let with = run(FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(arbiter)), &alone);
+        let with = run(FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(arbiter)), &alone, None);
         prop_assert_eq!(with.1, 0);
-        prop_assert_eq!(with, run(FrontEnd::new(DriveNumber(0), spec), &alone));
+        prop_assert_eq!(with, run(FrontEnd::new(DriveNumber(0), spec), &alone, None));
     }
 }

@@ -208,15 +208,10 @@ impl PowerStateTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::{at, us};
     use lanemark_schema::units::Watts;
     use proptest::prelude::*;
 
-    fn us(microseconds: u64) -> Duration {
-        Duration::from_microseconds(microseconds)
-    }
-    fn at(microseconds: u64) -> Instant {
-        Instant::ZERO + us(microseconds)
-    }
     const PICOSECOND: Duration = Duration::from_picoseconds(1);
 
     fn state(name: &str, after: u64, entry: u64, exit: u64) -> PowerState {

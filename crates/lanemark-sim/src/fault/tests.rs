@@ -1,12 +1,9 @@
 //! Tests the fault plan without a simulator: active faults, the steps of a reset, and the recovery of a drive.
 
 use super::*;
+use crate::tests::at;
 use crate::tests::fault::with;
 use crate::tests::runs::{nvme, small_drive, times};
-
-fn at(microseconds: u64) -> Instant {
-    Instant::ZERO + Duration::from_microseconds(microseconds)
-}
 
 fn just_before(at: Instant) -> Instant {
     Instant::from_picoseconds(at.picoseconds() - 1)
@@ -108,10 +105,8 @@ fn a_drive_has_recovered_when_a_request_of_it_succeeds_that_came_after_the_fault
 fn a_fault_is_reported_from_its_time_on() {
     let plan = faults(&["pause at=10us for=1us", "pause at=20us for=1us"]);
     let reported = |now| plan.uses(now).len();
-    assert_eq!(
-        [just_before(at(10)), at(10), just_before(at(20)), at(20)].map(reported),
-        [0, 1, 1, 2]
-    );
+    let instants = [just_before(at(10)), at(10), just_before(at(20)), at(20)];
+    assert_eq!(instants.map(reported), [0, 1, 1, 2]);
 }
 
 #[test]
@@ -308,10 +303,8 @@ fn a_lost_or_misdirected_write_does_not_heal() {
             plan.note_submission(write.request);
             assert!(!plan.execute(&write));
         }
-        assert_eq!(
-            [0, 512, 4_096, 4_608].map(|start| fails(&mut plan, start)),
-            [!heals, true, false, true]
-        );
+        let failed = [0, 512, 4_096, 4_608].map(|start| fails(&mut plan, start));
+        assert_eq!(failed, [!heals, true, false, true]);
         // The other drive has its own bad bytes.
         plan.look(DriveNumber(0), at(1), Some(0));
         let read = command(DriveNumber(0), Operation::Read, 4_096, 512);

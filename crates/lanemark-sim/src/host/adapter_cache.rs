@@ -165,22 +165,16 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_go_together_up_to_a_line() {
-        let mut cache = cache(1 << 20, 64, 8);
-        for block in [3, 1, 2, 9] {
-            put(&mut cache, block * 16, 16);
+    fn neighbours_go_together_up_to_the_end_of_a_line() {
+        for (written, sent) in [
+            (&[(48, 16), (16, 16), (32, 16), (144, 16)][..], [(16, 48), (144, 16)]),
+            (&[(48, 32)], [(48, 16), (64, 16)]),
+        ] {
+            let mut cache = cache(1 << 20, 64, 8);
+            written.iter().for_each(|&(at, length)| put(&mut cache, at, length));
+            let pieces: Vec<_> = std::iter::from_fn(|| cache.next(DRIVE)).collect();
+            assert_eq!(pieces, sent.map(|(at, length)| (Bytes(at), Bytes(length))), "{written:?}");
         }
-        let pieces: Vec<_> = std::iter::from_fn(|| cache.next(DRIVE)).collect();
-        let places = [(16, 48), (144, 16)].map(|(at, length)| (Bytes(at), Bytes(length)));
-        assert_eq!(pieces, places, "one write of three adjacent pieces, and one of the last");
-    }
-
-    #[test]
-    fn a_piece_over_a_lines_end_goes_in_two() {
-        let mut cache = cache(1 << 20, 64, 8);
-        put(&mut cache, 48, 32);
-        assert_eq!(cache.next(DRIVE), Some((Bytes(48), Bytes(16))));
-        assert_eq!(cache.next(DRIVE), Some((Bytes(64), Bytes(16))));
     }
 
     #[test]

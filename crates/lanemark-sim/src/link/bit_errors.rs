@@ -70,10 +70,8 @@ mod tests {
             let seen = errors(1 << 15);
             let expected = rate * (1u64 << 34) as f64;
             // The bound is four standard deviations of a Poisson distribution.
-            assert!(
-                (seen as f64 - expected).abs() < 4.0 * libm::sqrt(expected),
-                "{seen} for {expected}"
-            );
+            let bound = 4.0 * libm::sqrt(expected);
+            assert!((seen as f64 - expected).abs() < bound, "{seen} for {expected}");
             assert_eq!(seen, errors(1 << 20));
         }
     }

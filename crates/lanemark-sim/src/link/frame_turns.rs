@@ -57,13 +57,7 @@ impl FrameArbitration {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn us(microseconds: u64) -> Duration {
-        Duration::from_microseconds(microseconds)
-    }
-    fn at(microseconds: u64) -> Instant {
-        Instant::ZERO + us(microseconds)
-    }
+    use crate::tests::{at, us};
 
     /// Creates a link that is busy from 100 to 200 µs with frames of 10 µs.
     fn busy() -> FrameArbitration {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::host::protocol::COMPLETION;
+use crate::tests::BLOCK;
 
-const BLOCK: Bytes = Bytes::kibi(4);
 const WHOLE: BurstPosition = BurstPosition { first: true, last: true };
 
 fn block(position: BurstPosition) -> LinkBurst {
@@ -107,10 +107,8 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
         let place = BurstPosition { first, last };
         link(model, 1).carry_read(START, here(START), block(place)).end.since(START)
     };
-    assert_eq!(
-        time(true, false) - time(false, false),
-        own.read_data_time(BLOCK, true) - own.read_data_time(BLOCK, false)
-    );
+    let announced = own.read_data_time(BLOCK, true) - own.read_data_time(BLOCK, false);
+    assert_eq!(time(true, false) - time(false, false), announced);
     assert_eq!(time(false, true) - time(false, false), own.read_completion_time());
     // The same burst at another position takes a different time on the same link.
     let mut one = link(model, 1);
@@ -323,15 +321,11 @@ fn a_link_trains_to_what_its_kind_has_and_stays_set_up_as_it_was() {
     assert_eq!(made(SataRate::Gen3).trained(to(None, None, Some(3))), Some(made(SataRate::Gen2)));
     assert_eq!(made(SataRate::Gen3).trained(to(Some(1), None, Some(3))), None);
     assert_eq!(made(SataRate::Gen3).trained(to(None, None, Some(12))), None);
-    assert_eq!(
-        sas(SasRate::Gen3, 2).trained(to(Some(1), None, Some(6))),
-        Some(sas(SasRate::Gen2, 1))
-    );
-    let closed = LinkModel::Sas(Sas::new(SasRate::Gen3, 1));
-    assert_eq!(
-        closed.trained(to(None, None, Some(3))),
-        Some(LinkModel::Sas(Sas::new(SasRate::Gen1, 1)))
-    );
+    let narrow = sas(SasRate::Gen3, 2).trained(to(Some(1), None, Some(6)));
+    assert_eq!(narrow, Some(sas(SasRate::Gen2, 1)));
+    let [closed, slower] =
+        [SasRate::Gen3, SasRate::Gen1].map(|rate| LinkModel::Sas(Sas::new(rate, 1)));
+    assert_eq!(closed.trained(to(None, None, Some(3))), Some(slower));
     assert_eq!(closed.trained(to(Some(3), None, None)), None);
 }
 

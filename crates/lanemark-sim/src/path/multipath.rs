@@ -81,14 +81,11 @@ mod tests {
     use crate::spec::submission::Submission;
     use crate::tests::link::{dual, read_of};
     use crate::tests::runs::{at_rest, megabytes, run, sas, small_drive, test, unlimited};
+    use crate::tests::{assert_within, lasting, latency, us};
     use lanemark_schema::units::{Bytes, Duration, Instant};
     use lanemark_schema::workload::{Access, Fault, FaultKind, Operation, Pattern, Test};
 
     const TIMEOUT: Duration = Duration::from_microseconds(2_000);
-
-    fn us(microseconds: u64) -> Duration {
-        Duration::from_microseconds(microseconds)
-    }
 
     /// Returns a system whose drive has two ports. The path of `port` fails after `at`.
     fn failing(port: u8, at: Duration) -> SystemSpec {
@@ -148,8 +145,7 @@ mod tests {
         let mut drive = unlimited();
         drive.data_path_read = Some(lanemark_schema::units::BytesPerSecond(1_500_000_000));
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
-        let seen = megabytes(&run(&dual(&drive), &test));
-        assert!((seen / 1_500.0 - 1.0).abs() < 0.01, "{seen} MB/s");
+        assert_within(megabytes(&run(&dual(&drive), &test)), 1_500.0, 0.01);
     }
 
     /// The choice of the port makes no difference at queue depth 1, and a second port does not reduce the throughput.
@@ -171,8 +167,7 @@ mod tests {
         });
         let mut seen = Vec::new();
         while let Some(done) = simulator.advance() {
-            let latency = done.completed.since(done.submitted);
-            assert_eq!(done.budget.total(), latency, "stages must sum to the latency");
+            assert_eq!(done.budget.total(), latency(&done), "stages must sum to the latency");
             seen.push(done);
             if seen.len() as u64 + depth <= 400 {
                 simulator.submit(Submission::new(done.completed, access).tagged(done.tag)).unwrap();
@@ -192,7 +187,7 @@ mod tests {
             let seen = completions(&system, operation, 8);
             assert_eq!(seen.len(), 400);
             // Half of the requests that were outstanding at the instant of the failure were on the lost path.
-            let late = |done: &&Completion| done.completed.since(done.submitted) >= TIMEOUT;
+            let late = |done: &&Completion| latency(done) >= TIMEOUT;
             let (before, after): (Vec<&Completion>, Vec<&Completion>) =
                 seen.iter().partition(|done| done.submitted < fails);
             let lost: Vec<&Completion> = before.into_iter().filter(late).collect();
@@ -208,11 +203,7 @@ mod tests {
 
     #[test]
     fn a_failed_way_is_used_until_it_fails_and_not_after() {
-        let test = Test {
-            volume: None,
-            duration: Some(us(20_000)),
-            ..test(Bytes::kibi(128), Pattern::Sequential, true, 8)
-        };
+        let test = lasting(us(20_000), test(Bytes::kibi(128), Pattern::Sequential, true, 8));
         // The first half of the run uses both ports, and the second half only one, so only port a is unused for half of
         // the time.
         let system = failing(0, us(10_000));

@@ -299,11 +299,8 @@ mod tests {
     #[test]
     fn a_summary_has_the_mean_length_and_the_share_of_reads() {
         let mut live = live();
-        assert_eq!(
-            live.summary("idle", &live.sample()).block,
-            Bytes(1),
-            "the shortest length that a test may have"
-        );
+        // This is the shortest length that a test may have.
+        assert_eq!(live.summary("idle", &live.sample()).block, Bytes(1));
         for (us, operation, length) in [
             (10, Operation::Read, 4),
             (2_000, Operation::Read, 12),

@@ -142,32 +142,20 @@ mod tests {
             let cache = Some(AdapterCacheSpec { size, gather, depth });
             AdapterSpec { cache, ..adapter() }.check(largest).map_err(|error| error.field)
         };
-        let size = "adapter.cache.size";
-        for (bytes, seen) in [
-            (largest, Ok(())),
-            (Bytes(largest.get() - 1), Err(size)),
-            (ADAPTER_CACHE_MAX, Ok(())),
-            (Bytes(ADAPTER_CACHE_MAX.get() + 1), Err(size)),
+        for (size, gather, depth, seen) in [
+            (largest, SLOT, 1, Ok(())),
+            (Bytes(largest.get() - 1), SLOT, 1, Err("adapter.cache.size")),
+            (ADAPTER_CACHE_MAX, SLOT, 1, Ok(())),
+            (Bytes(ADAPTER_CACHE_MAX.get() + 1), SLOT, 1, Err("adapter.cache.size")),
+            (largest, Bytes::ZERO, 1, Err("adapter.cache.gather")),
+            (largest, SLOT + Bytes(512), 1, Err("adapter.cache.gather")),
+            (largest, ADAPTER_CACHE_GATHER_MAX, 1, Ok(())),
+            (largest, ADAPTER_CACHE_GATHER_MAX + SLOT, 1, Err("adapter.cache.gather")),
+            (largest, SLOT, 0, Err("adapter.cache.depth")),
+            (largest, SLOT, ADAPTER_CACHE_DEPTH_MAX, Ok(())),
+            (largest, SLOT, ADAPTER_CACHE_DEPTH_MAX + 1, Err("adapter.cache.depth")),
         ] {
-            assert_eq!(cache(bytes, SLOT, 1), seen, "{bytes}");
-        }
-        let gather = "adapter.cache.gather";
-        for (bytes, seen) in [
-            (SLOT, Ok(())),
-            (Bytes::ZERO, Err(gather)),
-            (SLOT + Bytes(512), Err(gather)),
-            (ADAPTER_CACHE_GATHER_MAX, Ok(())),
-            (ADAPTER_CACHE_GATHER_MAX + SLOT, Err(gather)),
-        ] {
-            assert_eq!(cache(largest, bytes, 1), seen, "{bytes}");
-        }
-        for (depth, seen) in [
-            (0, Err("adapter.cache.depth")),
-            (1, Ok(())),
-            (ADAPTER_CACHE_DEPTH_MAX, Ok(())),
-            (ADAPTER_CACHE_DEPTH_MAX + 1, Err("adapter.cache.depth")),
-        ] {
-            assert_eq!(cache(largest, SLOT, depth), seen, "{depth}");
+            assert_eq!(cache(size, gather, depth), seen, "{size}, {gather}, {depth}");
         }
     }
 }

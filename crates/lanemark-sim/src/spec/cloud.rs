@@ -192,13 +192,11 @@ pub(crate) mod tests {
         };
         assert_eq!(field(|spec| (spec.operations, spec.bytes) = (None, None)), "drive.cloud.iops");
         for rate in [0, 9, 10_000_001, u64::MAX] {
-            let spec =
-                CloudSpec { operations: Some(CloudLimitSpec::steady(rate)), ..plain_volume() };
+            let operations = Some(CloudLimitSpec::steady(rate));
+            let spec = CloudSpec { operations, ..plain_volume() };
             assert_eq!(spec.check(capacity).unwrap_err().field, "drive.cloud.iops", "{rate}");
-            let spec = CloudSpec {
-                bytes: Some(CloudLimitSpec::steady(rate.min(999_999))),
-                ..plain_volume()
-            };
+            let bytes = Some(CloudLimitSpec::steady(rate.min(999_999)));
+            let spec = CloudSpec { bytes, ..plain_volume() };
             assert_eq!(spec.check(capacity).unwrap_err().field, "drive.cloud.throughput", "{rate}");
         }
         for (rate, credits, wrong) in [

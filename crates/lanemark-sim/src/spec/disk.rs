@@ -200,14 +200,13 @@ fn fail<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::disk::tests::small_disk;
 
     #[test]
     fn what_no_disk_can_have_is_named() {
         let capacity = Bytes::mebi(64);
-        assert_eq!(small_disk().check(capacity), Ok(()));
+        assert_eq!(DiskSpec::example().check(capacity), Ok(()));
         let field = |change: fn(&mut DiskSpec)| {
-            let mut spec = small_disk();
+            let mut spec = DiskSpec::example();
             change(&mut spec);
             spec.check(capacity).unwrap_err().field
         };
@@ -246,7 +245,7 @@ mod tests {
         for (average, is_valid) in [(3_199, false), (3_201, true), (4_939, true), (4_941, false)] {
             assert_eq!(bound([300, average, 9_000]).is_ok(), is_valid, "{average}");
         }
-        let spec = small_disk();
+        let spec = DiskSpec::example();
         let error = spec.check(spec.raw_capacity() + Bytes(1)).unwrap_err();
         assert_eq!(error.field, "drive.capacity");
     }

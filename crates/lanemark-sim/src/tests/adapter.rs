@@ -1,9 +1,9 @@
 //! Compares host bus adapters in whole systems with the closed form of their model.
 
-use crate::run::ceiling::ceilings;
 use crate::run::sensitivity;
 use crate::spec::{AdapterSpec, OverloadCost, SystemSpec};
-use crate::tests::runs::{checked, run, sas, test, times, unlimited};
+use crate::tests::runs::{ceiling_of, checked, run, sas, test, times, unlimited};
+use crate::tests::us;
 use lanemark_schema::result::HopId;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
@@ -14,8 +14,8 @@ use lanemark_schema::workload::{Pattern, Test};
 fn behind_an_adapter() -> SystemSpec {
     let mut system = without_adapter();
     system.attachments[0].protocol.adapter = Some(AdapterSpec {
-        command_time: Duration::from_microseconds(5),
-        crowded: Some(OverloadCost { above: 64, command_time: Duration::from_microseconds(8) }),
+        command_time: us(5),
+        crowded: Some(OverloadCost { above: 64, command_time: us(8) }),
         cache: None,
     });
     system
@@ -24,8 +24,8 @@ fn behind_an_adapter() -> SystemSpec {
 fn without_adapter() -> SystemSpec {
     let mut system = sas(unlimited(), 4);
     let protocol = &mut system.attachments[0].protocol;
-    (protocol.read_time, protocol.write_time) =
-        (Duration::from_nanoseconds(100), Duration::from_nanoseconds(100));
+    protocol.read_time = Duration::from_nanoseconds(100);
+    protocol.write_time = protocol.read_time;
     system
 }
 
@@ -44,23 +44,20 @@ fn one_read_takes_the_adapters_time_more() {
     assert!((protocol.utilisation - share).abs() < 0.01, "{} for {share}", protocol.utilisation);
 }
 
+/// The commands of all drives count: with 32 outstanding for each, four drives have 128.
 #[test]
 fn an_adapter_carries_as_many_commands_as_its_time_allows_and_fewer_when_crowded() {
-    for (depth, model) in [(16, 200_000.0), (64, 200_000.0), (128, 125_000.0), (256, 125_000.0)] {
-        let seen = run(&behind_an_adapter(), &reads(depth)).iops();
-        assert!((seen / model - 1.0).abs() < 0.01, "{seen} at depth {depth}, by formula {model}");
-    }
-}
-
-#[test]
-fn drives_share_the_adapter_and_crowd_it_together() {
-    // Each drive has up to 32 commands outstanding, so four drives have 128.
-    for (drives, model) in [(2, 200_000.0), (4, 125_000.0)] {
-        let seen = run(&times(behind_an_adapter(), drives), &reads(32)).iops();
-        assert!(
-            (seen / model - 1.0).abs() < 0.01,
-            "{seen} with {drives} drives, by formula {model}"
-        );
+    for (drives, depth, model) in [
+        (1, 16, 200_000.0),
+        (1, 64, 200_000.0),
+        (1, 128, 125_000.0),
+        (1, 256, 125_000.0),
+        (2, 32, 200_000.0),
+        (4, 32, 125_000.0),
+    ] {
+        let seen = run(&times(behind_an_adapter(), drives), &reads(depth)).iops();
+        let share = (seen / model - 1.0).abs();
+        assert!(share < 0.01, "{seen} for {model}: {drives} drives at depth {depth}");
     }
 }
 
@@ -78,21 +75,18 @@ fn another_drives_adapter_does_not_delay_a_drive() {
 fn the_adapters_ceiling_holds_and_a_faster_adapter_gains() {
     let system = behind_an_adapter();
     let load = reads(32);
-    let hop = ceilings(&system, &load).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
+    let hop = ceiling_of(&system, &load, HopId::Protocol);
     assert!(hop.rate.unwrap().0.abs_diff(200_000 * 4096) <= 1, "{:?}", hop.rate);
-    assert!(
-        hop.formula.ends_with("5 us each, 8 us with more than 64 outstanding"),
-        "{}",
-        hop.formula
-    );
+    let costs = "5 us each, 8 us with more than 64 outstanding";
+    assert!(hop.formula.ends_with(costs), "{}", hop.formula);
     // Requests of four commands move as much data in four times the time.
     let mut divided = system.clone();
     divided.attachments[0].protocol.transfer_max = Bytes::kibi(4);
     let long = Test { block: Bytes::kibi(16), ..load.clone() };
-    let hop = ceilings(&divided, &long).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
+    let hop = ceiling_of(&divided, &long, HopId::Protocol);
     assert!(hop.rate.unwrap().0.abs_diff(200_000 * 4096) <= 1, "{:?}", hop.rate);
-    let told = sensitivity(&checked(&system), &load.checked().unwrap(), StreamKey::from_seed(1));
-    let told = told.unwrap();
+    let key = StreamKey::from_seed(1);
+    let told = sensitivity(&checked(&system), &load.checked().unwrap(), key).unwrap();
     let gain = told.gains.iter().find(|gain| gain.change == "an adapter twice as fast").unwrap();
     assert!(gain.throughput_gain > 0.9, "{gain:?}");
 }
@@ -101,8 +95,7 @@ fn the_adapters_ceiling_holds_and_a_faster_adapter_gains() {
 fn an_adapter_that_gets_faster_when_crowded_is_refused() {
     let mut system = behind_an_adapter();
     let adapter = system.attachments[0].protocol.adapter.as_mut().unwrap();
-    adapter.crowded =
-        Some(OverloadCost { above: 64, command_time: Duration::from_microseconds(4) });
+    adapter.crowded = Some(OverloadCost { above: 64, command_time: us(4) });
     let error = system.check().unwrap_err().to_string();
     assert!(error.contains("adapter.crowded_time") && error.contains("5 us"), "{error}");
 }

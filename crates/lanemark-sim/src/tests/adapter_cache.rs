@@ -4,13 +4,13 @@ use crate::simulator::{Completion, Simulator};
 use crate::spec::submission::Submission;
 use crate::spec::{AdapterCacheSpec, AdapterSpec, PageTimes, SystemSpec, WriteCacheMode};
 use crate::tests::power::flash_power;
-use crate::tests::runs::{at_rest, retrying, run, sas, test, times, unlimited};
+use crate::tests::runs::{at_rest, complete_all, retrying, run, sas, test, times, unlimited};
+use crate::tests::{BLOCK, access, at, latency, us};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
 /// Time of a write in the drive's command engine, which processes one write at a time: 20,000 a second.
-const WRITE: Duration = Duration::from_microseconds(50);
-const BLOCK: Bytes = Bytes::kibi(4);
+const WRITE: Duration = us(50);
 
 /// Returns a SAS system with one drive and no cache. The drive processes 20,000 writes a second, regardless of their
 /// length.
@@ -23,12 +23,9 @@ fn without_cache() -> SystemSpec {
     attachment.drive.write_cache = WriteCacheMode::Protected;
     let flash = attachment.drive.flash_mut();
     flash.blocks_per_plane = 4096;
-    flash.program = PageTimes::alike(Duration::from_microseconds(10));
-    attachment.protocol.adapter = Some(AdapterSpec {
-        command_time: Duration::from_microseconds(1),
-        crowded: None,
-        cache: None,
-    });
+    flash.program = PageTimes::alike(us(10));
+    attachment.protocol.adapter =
+        Some(AdapterSpec { command_time: us(1), crowded: None, cache: None });
     system
 }
 
@@ -49,14 +46,9 @@ fn simulator(system: &SystemSpec) -> Simulator {
 
 fn complete_one(simulator: &mut Simulator, operation: Operation, offset: Bytes) -> Completion {
     let length = if operation == Operation::Flush { Bytes::ZERO } else { BLOCK };
-    simulator
-        .submit(Submission::new(simulator.now(), Access { operation, offset, length }).tagged(7))
-        .unwrap();
+    let access = Access { operation, offset, length };
+    simulator.submit(Submission::new(simulator.now(), access).tagged(7)).unwrap();
     simulator.advance().unwrap()
-}
-
-fn measure_duration(completion: &Completion) -> Duration {
-    completion.completed.since(completion.submitted)
 }
 
 #[test]
@@ -101,58 +93,33 @@ fn a_flush_ends_at_the_adapter() {
         complete_one(&mut cached, Operation::Write, BLOCK * block);
     }
     let flush = complete_one(&mut cached, Operation::Flush, Bytes::ZERO);
-    assert!(
-        measure_duration(&flush) < Duration::from_microseconds(10),
-        "{}",
-        measure_duration(&flush)
-    );
+    assert!(latency(&flush) < us(10), "{}", latency(&flush));
 }
 
 #[test]
 fn cached_data_is_read_from_the_cache() {
     // The reads of this drive take a millisecond.
     let mut system = with_cache(Bytes::mebi(64), BLOCK);
-    system.attachments[0].drive.front_end.read_time = Duration::from_microseconds(1000);
+    system.attachments[0].drive.front_end.read_time = us(1000);
     let mut cached = simulator(&system);
     complete_one(&mut cached, Operation::Write, BLOCK);
     let held = complete_one(&mut cached, Operation::Read, BLOCK);
     let other = complete_one(&mut cached, Operation::Read, Bytes::ZERO);
-    assert!(
-        measure_duration(&held) < Duration::from_microseconds(20),
-        "{}",
-        measure_duration(&held)
-    );
-    assert!(
-        measure_duration(&other) > Duration::from_microseconds(1000),
-        "{}",
-        measure_duration(&other)
-    );
+    assert!(latency(&held) < us(20), "{}", latency(&held));
+    assert!(latency(&other) > us(1000), "{}", latency(&other));
     // By this time the drive has stored the block, and the cache no longer contains it.
     let again = complete_one(&mut cached, Operation::Read, BLOCK);
-    assert!(
-        measure_duration(&again) > Duration::from_microseconds(1000),
-        "{}",
-        measure_duration(&again)
-    );
+    assert!(latency(&again) > us(1000), "{}", latency(&again));
 }
 
 #[test]
 fn the_time_budget_of_every_write_is_its_latency() {
     let mut cached = simulator(&with_cache(Bytes::kibi(512), Bytes::kibi(16)));
-    for block in 0..512 {
-        let access = Access {
-            operation: Operation::Write,
-            offset: BLOCK * (block * 7 % 512),
-            length: BLOCK,
-        };
-        cached.submit(Submission::new(Instant::ZERO, access).tagged(block)).unwrap();
-    }
-    let mut ended = 0;
-    while let Some(done) = cached.advance() {
-        assert_eq!(done.budget.total(), measure_duration(&done));
-        ended += 1;
-    }
-    assert_eq!((ended, cached.outstanding()), (512, 0));
+    let requests = (0..512u64).map(|block| {
+        let write = access(Operation::Write, BLOCK * (block * 7 % 512), BLOCK);
+        Submission::new(Instant::ZERO, write)
+    });
+    complete_all(&mut cached, requests);
     assert_eq!(cached.drive_use().host_written, Bytes::mebi(2), "all of it reaches the drive");
 }
 
@@ -160,32 +127,24 @@ fn the_time_budget_of_every_write_is_its_latency() {
 fn crowded() -> SystemSpec {
     let mut system = with_cache(Bytes::kibi(192), Bytes::kibi(64));
     let attachment = &mut system.attachments[0];
-    attachment.drive.front_end.write_time = Duration::from_microseconds(10_000);
+    attachment.drive.front_end.write_time = us(10_000);
     attachment.protocol.adapter.as_mut().unwrap().cache.as_mut().unwrap().depth = 1;
     system
 }
 
 /// Submits `writes`, each given as (offset, length) in KiB, one per microsecond, and returns their latencies.
 fn written(system: &SystemSpec, writes: &[(u64, u64)]) -> Vec<Duration> {
-    let mut cached = simulator(system);
-    for (tag, &(offset, length)) in (0..).zip(writes) {
-        let offset = Bytes::kibi(offset);
-        let length = Bytes::kibi(length);
-        let at = Instant::ZERO + Duration::from_microseconds(tag);
-        let access = Access { operation: Operation::Write, offset, length };
-        cached.submit(Submission::new(at, access).tagged(tag)).unwrap();
-    }
-    let mut seen: Vec<Completion> = std::iter::from_fn(|| cached.advance()).collect();
-    seen.sort_by_key(|done| done.tag);
-    assert_eq!((seen.len(), cached.outstanding()), (writes.len(), 0));
-    assert!(seen.iter().all(|done| done.budget.total() == measure_duration(done)));
-    seen.iter().map(measure_duration).collect()
+    let requests = (0..).zip(writes).map(|(number, &(offset, length))| {
+        let write = access(Operation::Write, Bytes::kibi(offset), Bytes::kibi(length));
+        Submission::new(at(number), write)
+    });
+    complete_all(&mut simulator(system), requests).iter().map(latency).collect()
 }
 
 #[test]
 fn overwriting_makes_room_for_a_write_that_waits() {
-    let soon = Duration::from_microseconds(500);
-    let drained = Duration::from_microseconds(9_000);
+    let soon = us(500);
+    let drained = us(9_000);
     // The first write is in transit to the drive, the third overwrites the second, and the fourth then has room
     // immediately.
     let overwriting = written(&crowded(), &[(0, 64), (64, 64), (64, 64), (256, 64)]);
@@ -205,7 +164,7 @@ fn overwriting_makes_room_for_a_write_that_waits() {
 
 #[test]
 fn writes_that_wait_for_room_go_in_the_order_of_their_arrival() {
-    let drained = Duration::from_microseconds(9_000);
+    let drained = us(9_000);
     // The cache accepts a write that fills it exactly without delay.
     let seen = written(&crowded(), &[(0, 64), (128, 64), (256, 64)]);
     assert!(seen.iter().all(|latency| *latency < drained), "{seen:?}");
@@ -286,17 +245,17 @@ fn requests_that_end_at_the_adapter_use_only_host_links() {
         (link.latency, link.speed) = (latency, speed);
         let mut cached = simulator(&system);
         [Operation::Write, Operation::Read, Operation::Flush]
-            .map(|operation| measure_duration(&complete_one(&mut cached, operation, BLOCK)))
+            .map(|operation| latency(&complete_one(&mut cached, operation, BLOCK)))
     };
     let host = 0;
     let drive = 1;
     let base = without_cache().attachments[0].port_path.links[host].latency;
     let plain = at(drive, Duration::ZERO, 1);
-    assert_eq!(at(drive, Duration::from_microseconds(30), 1), plain);
+    assert_eq!(at(drive, us(30), 1), plain);
     assert_eq!(at(drive, Duration::ZERO, 4), plain);
-    let [write, read, flush] = at(host, base + Duration::from_microseconds(30), 1);
+    let [write, read, flush] = at(host, base + us(30), 1);
     for (slow, fast) in [(write, plain[0]), (read, plain[1]), (flush, plain[2])] {
-        assert!(slow >= fast + Duration::from_microseconds(30), "{slow} and {fast}");
+        assert!(slow >= fast + us(30), "{slow} and {fast}");
     }
     let [write, read, _] = at(host, base, 4);
     assert!(write < plain[0] && read < plain[1], "{write} {read} {plain:?}");

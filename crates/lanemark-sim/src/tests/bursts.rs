@@ -4,8 +4,8 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 
-use crate::tests::random_read;
 use crate::tests::runs::{nvme, simulate, small_drive};
+use crate::tests::{random_read, us};
 
 /// Returns the time of `bursts` bursts of `length` requests.
 fn elapsed(bursts: u64, length: u32, depth: u32, think: Duration) -> Duration {
@@ -23,13 +23,12 @@ fn elapsed(bursts: u64, length: u32, depth: u32, think: Duration) -> Duration {
 #[test]
 fn a_thread_waits_once_after_each_burst() {
     for (length, depth) in [(1, 1), (1, 32), (20, 8), (100, 100), (8, 32)] {
-        let [short, long] =
-            [1_000, 3_000].map(|us| elapsed(10, length, depth, Duration::from_microseconds(us)));
+        let [short, long] = [1_000, 3_000].map(|think| elapsed(10, length, depth, us(think)));
         let waits = long.saturating_sub(short);
-        assert_eq!(waits, Duration::from_microseconds(2_000) * 9, "{length} {depth}");
+        assert_eq!(waits, us(2_000) * 9, "{length} {depth}");
     }
     // A queue that is deeper than the burst makes no difference.
-    let think = Duration::from_microseconds(1_000);
+    let think = us(1_000);
     assert_eq!(elapsed(10, 8, 8, think), elapsed(10, 8, 32, think));
     assert!(elapsed(10, 8, 1, think) > elapsed(10, 8, 8, think));
 }

@@ -5,6 +5,7 @@ use crate::simulator::SimError;
 use crate::spec::SystemSpec;
 use crate::tests::runs::{checked, megabytes, nvme, run, sata, small_drive, test, unlimited};
 use crate::tests::transactions::{plain, users};
+use crate::tests::{assert_within, lasting, us};
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -57,11 +58,7 @@ fn a_test_is_unaffected_before_its_neighbour_begins() {
 #[test]
 fn two_equal_tests_share_the_ceiling_of_a_link() {
     let system = sata(unlimited());
-    let one = Test {
-        volume: None,
-        duration: Some(Duration::from_microseconds(100_000)),
-        ..reads(Bytes::kibi(128), 8)
-    };
+    let one = lasting(us(100_000), reads(Bytes::kibi(128), 8));
     let alone = megabytes(&run(&system, &one));
     let found = beside(&system, &[one.clone(), one]).unwrap();
     for sample in &found {
@@ -69,17 +66,15 @@ fn two_equal_tests_share_the_ceiling_of_a_link() {
         let link = &sample.path.as_ref().unwrap().hops;
         let link = link.iter().find(|hop| hop.name.contains("SATA")).unwrap();
         assert!(link.utilisation > 0.95, "{}", link.utilisation);
-        let ceiling = link.ceiling.unwrap().as_megabytes();
-        assert!((ceiling / alone - 1.0).abs() < 0.05, "{ceiling} {alone}");
+        assert_within(link.ceiling.unwrap().as_megabytes(), alone, 0.05);
     }
 }
 
 #[test]
 fn each_open_loop_has_its_own_times() {
     let system = nvme(small_drive());
-    let duration = Duration::from_microseconds(500_000);
     let paced = |rate: f64| {
-        Test { volume: None, duration: Some(duration), ..reads(Bytes::kibi(4), 4) }.with(|asked| {
+        lasting(us(500_000), reads(Bytes::kibi(4), 4)).with(|asked| {
             asked.load = Load::Open { rate_per_second: rate, process: ArrivalProcess::Even };
         })
     };
@@ -87,8 +82,7 @@ fn each_open_loop_has_its_own_times() {
     let counts = found.iter().map(|sample| sample.reads.as_ref().unwrap().latency.count());
     assert_eq!(counts.collect::<Vec<_>>(), [1000, 250]);
     let alone = run(&system, &paced(500.0)).latency_mean_ns();
-    let latency = found[1].latency_mean_ns();
-    assert!((latency / alone - 1.0).abs() < 0.2, "{latency} ns, by itself {alone} ns");
+    assert_within(found[1].latency_mean_ns(), alone, 0.2);
 }
 
 /// The threads of parallel tests run on different cores, on each target of the system.
@@ -97,12 +91,11 @@ fn parallel_tests_do_not_share_a_core_while_others_are_idle() {
     let mut system = nvme(unlimited());
     let second = system.attachments[0].clone();
     system.attachments.push(second);
-    (system.cpu.cores, system.cpu.request_submit) = (4, Duration::from_microseconds(50));
+    (system.cpu.cores, system.cpu.request_submit) = (4, us(50));
     let one = Test { volume: Some(Bytes::mebi(1)), ..reads(Bytes::kibi(4), 1) };
     let alone = run(&system, &one).latency_mean_ns();
     for sample in beside(&system, &[one.clone(), one]).unwrap() {
-        let latency = sample.latency_mean_ns();
-        assert!((latency / alone - 1.0).abs() < 0.02, "{latency} ns, by itself {alone} ns");
+        assert_within(sample.latency_mean_ns(), alone, 0.02);
     }
 }
 
@@ -122,12 +115,12 @@ fn every_parallel_test_reads_data_that_exists() {
 fn each_ends_by_its_own_volume_or_duration() {
     let system = nvme(small_drive());
     let short = Test { volume: Some(Bytes::kibi(256)), ..reads(Bytes::kibi(4), 1) };
-    let duration = Duration::from_microseconds(300_000);
-    let long = Test { volume: None, duration: Some(duration), ..reads(Bytes::kibi(4), 1) };
+    let duration = us(300_000);
+    let long = lasting(duration, reads(Bytes::kibi(4), 1));
     let found = beside(&system, &[long, short]).unwrap();
     assert_eq!(found[0].elapsed, duration);
     assert_eq!(found[1].reads.as_ref().unwrap().bytes, Bytes::kibi(256));
-    assert!(found[1].elapsed < Duration::from_microseconds(100_000), "{:?}", found[1].elapsed);
+    assert!(found[1].elapsed < us(100_000), "{:?}", found[1].elapsed);
 }
 
 /// Blocks are copied one at a time: each takes the time of its read and of its write.
@@ -149,11 +142,7 @@ fn more_buffers_copy_faster_and_others_slow_a_copy_down() {
     let rates = [1, 8].map(|buffers| megabytes(&run(&system, &copy(buffers))));
     assert!(1.05 * rates[0] < rates[1], "{rates:?}");
     // The copy is slower while other requests read from the same drive.
-    let readers = Test {
-        volume: None,
-        duration: Some(Duration::from_seconds(2)),
-        ..reads(Bytes::kibi(64), 16)
-    };
+    let readers = lasting(Duration::from_seconds(2), reads(Bytes::kibi(64), 16));
     let found = beside(&system, &[copy(8), readers]).unwrap();
     assert!(megabytes(&found[0]) < 0.8 * rates[1], "{} {rates:?}", megabytes(&found[0]));
 }
@@ -177,7 +166,7 @@ fn impossible_copies_are_named() {
 #[test]
 fn exclusive_tests_are_refused_in_parallel() {
     let system = nvme(small_drive());
-    let length = Duration::from_microseconds(1000);
+    let length = us(1000);
     let rounds = Some(RoundSettings { length, tracked: TrackedFigure::default() });
     let rounds = Test { volume: None, rounds, ..reads(Bytes::kibi(4), 1) };
     for other in [rounds, users(2, plain())] {

@@ -2,17 +2,13 @@
 //! several cores.
 
 use crate::engine::budget::Hop;
-use crate::run::ceiling::ceilings;
 use crate::spec::{DataWorkSpec, SystemSpec};
-use crate::tests::runs::{at_rest, checked, nvme, run, small_drive, test, unlimited};
+use crate::tests::runs::{at_rest, ceiling_of, checked, nvme, run, small_drive, test, unlimited};
+use crate::tests::{latency, us};
 use crate::{Completion, Submission};
 use lanemark_schema::result::HopId;
-use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns the completion of the only request in an idle system.
 fn completion(system: &SystemSpec, operation: Operation, length: Bytes) -> Completion {
@@ -20,11 +16,6 @@ fn completion(system: &SystemSpec, operation: Operation, length: Bytes) -> Compl
     let access = Access { operation, offset: Bytes::ZERO, length };
     simulator.submit(Submission::new(Instant::ZERO, access)).unwrap();
     simulator.advance().unwrap()
-}
-
-fn latency(system: &SystemSpec, operation: Operation, length: Bytes) -> Duration {
-    let Completion { submitted, completed, .. } = completion(system, operation, length);
-    completed.since(submitted)
 }
 
 fn work(command_us: u64, per_mib_us: u64) -> DataWorkSpec {
@@ -48,17 +39,16 @@ fn a_request_takes_its_pages_and_its_data_longer() {
         let length = Bytes::kibi(kib);
         let before = completion(&plain, operation, length);
         let after = completion(&slow, operation, length);
-        let latency = |done: &Completion| done.completed.since(done.submitted);
         assert_eq!(latency(&after), latency(&before) + us(longer), "{operation:?}, {kib} KiB");
         let cpu = Hop::Cpu as usize;
         assert_eq!(after.budget.service(cpu), before.budget.service(cpu) + us(longer));
         assert_eq!(after.budget.total(), latency(&after));
     }
     // A trim moves no data.
-    let trim = |system| latency(system, Operation::Trim, Bytes::mebi(1));
+    let trim = |system| latency(&completion(system, Operation::Trim, Bytes::mebi(1)));
     assert_eq!(trim(&slow), trim(&plain));
     let device = checked(&slow).device_side();
-    let read = |system| latency(system, Operation::Read, Bytes::kibi(128));
+    let read = |system| latency(&completion(system, Operation::Read, Bytes::kibi(128)));
     assert_eq!(read(&device), read(&checked(&plain).device_side()));
 }
 
@@ -68,7 +58,7 @@ fn a_request_takes_its_pages_and_its_data_longer() {
 fn a_kernel_thread_wakes_its_core() {
     let mut system = nvme(small_drive());
     system.cpu.wake = us(40);
-    let read = |system: &SystemSpec| latency(system, Operation::Read, Bytes::kibi(4));
+    let read = |system: &SystemSpec| latency(&completion(system, Operation::Read, Bytes::kibi(4)));
     let interrupt_only = read(&system);
     system.cpu.read_work = work(10, 0);
     assert_eq!(read(&system), interrupt_only + us(50));
@@ -88,7 +78,8 @@ fn the_commands_of_a_request_share_the_cores() {
 fn four_commands_are_shared_by(set: impl Fn(&mut SystemSpec, u32)) {
     let mut system = nvme(unlimited());
     system.attachments[0].protocol.transfer_max = Bytes::kibi(128);
-    let read = |system: &SystemSpec| latency(system, Operation::Read, Bytes::kibi(512));
+    let read =
+        |system: &SystemSpec| latency(&completion(system, Operation::Read, Bytes::kibi(512)));
     let plain = read(&system);
     system.cpu.read_work = work(10_000, 0);
     for (servers, rounds) in [(1, 4), (2, 2), (4, 1), (8, 1)] {
@@ -105,11 +96,7 @@ fn rates_equal_the_closed_forms_of_the_cores() {
     let rate = |system: &SystemSpec, read, threads| {
         let load = test(block, Pattern::Uniform, read, 32);
         let load = Test { threads, volume: Some(Bytes::mebi(1024)), ..load };
-        let formula = ceilings(system, &load)
-            .into_iter()
-            .find(|ceiling| ceiling.id == HopId::Cpu)
-            .and_then(|ceiling| ceiling.rate)
-            .unwrap();
+        let formula = ceiling_of(system, &load, HopId::Cpu).rate.unwrap();
         (run(system, &load).iops(), formula.0 as f64 / block.get() as f64)
     };
     let mut pinning = nvme(unlimited());
@@ -136,7 +123,7 @@ fn rates_equal_the_closed_forms_of_the_cores() {
 fn the_threads_of_a_hypervisor_are_their_own_limit() {
     let mut system = nvme(small_drive());
     system.cpu.wake = us(40);
-    let read = |system: &SystemSpec| latency(system, Operation::Read, Bytes::kibi(4));
+    let read = |system: &SystemSpec| latency(&completion(system, Operation::Read, Bytes::kibi(4)));
     let interrupt_only = read(&system);
     (system.cpu.read_work, system.cpu.io_threads) = (work(10, 0), 1);
     assert_eq!(read(&system), interrupt_only + us(10));
@@ -155,15 +142,13 @@ fn the_threads_of_a_hypervisor_are_their_own_limit() {
         let hops = &sample.path.as_ref().unwrap().hops;
         let busy = hops.iter().find(|hop| hop.id == HopId::Cpu).unwrap().utilisation;
         assert!(busy > 0.99, "{threads} threads, {cores} cores: {busy}");
-        let all = ceilings(&guest, &load);
-        let ceiling = all.iter().find(|ceiling| ceiling.id == HopId::Cpu).unwrap();
+        let ceiling = ceiling_of(&guest, &load, HopId::Cpu);
         let rate = ceiling.rate.unwrap().0 as f64 / 4096.0;
         assert!((rate / expected - 1.0).abs() < 1e-3 && ceiling.formula.contains("I/O threads"));
     }
     // If the guest's thread takes longer than the I/O threads, it is the limit.
     (guest.cpu.request_submit, guest.cpu.io_threads) = (us(100), 4);
-    let all = ceilings(&guest, &load);
-    let ceiling = all.iter().find(|ceiling| ceiling.id == HopId::Cpu).unwrap();
+    let ceiling = ceiling_of(&guest, &load, HopId::Cpu);
     assert!(ceiling.formula.contains("cores"), "{}", ceiling.formula);
     guest.cpu.io_threads = 1_025;
     let error = guest.checked().unwrap_err().to_string();

@@ -1,21 +1,16 @@
 //! Compares hard disks with closed forms, and tests invariants of every disk.
 
-use crate::drive::disk::tests::small_disk;
 use crate::link::LinkModel;
 use crate::spec::*;
-use crate::tests::random_read;
-use crate::tests::runs::{at_rest, check_stages, sas, sata, share, simulate, times};
+use crate::tests::runs::{at_rest, check_stages, complete_all, sas, sata, share, simulate, times};
 use crate::tests::trajectory::trajectory;
+use crate::tests::{access, assert_within, at, latency, random_read, us};
 use crate::*;
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 use proptest::prelude::*;
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns a 100 GB disk with one zone, whose command engine takes negligible time.
 pub(crate) fn one_zone() -> DriveSpec {
@@ -32,7 +27,7 @@ pub(crate) fn one_zone() -> DriveSpec {
             average: us(8_500),
             full_stroke: us(18_000),
         },
-        ..small_disk()
+        ..DiskSpec::example()
     };
     DriveSpec { capacity: disk.raw_capacity(), ..drive(disk) }
 }
@@ -89,11 +84,12 @@ fn run(system: &SystemSpec, test: &Test) -> Sample {
     simulate(system, test, StreamKey::from_seed(1)).unwrap()
 }
 
-fn close(seen: f64, expected: f64, within: f64) {
-    assert!((seen / expected - 1.0).abs() < within, "{seen} for {expected}");
-}
-
 const SMALL: Bytes = Bytes::kibi(4);
+
+/// Returns a test of requests of 4 KiB on the disk with one zone.
+fn small(pattern: Pattern, read: bool, depth: u32) -> Test {
+    test(&one_zone(), SMALL, pattern, read, depth)
+}
 
 /// Returns the time of a 4 KiB read, without the times of the arm and of the sectors.
 fn overhead(system: &SystemSpec, command_overhead: Duration) -> Duration {
@@ -114,17 +110,14 @@ fn overhead(system: &SystemSpec, command_overhead: Duration) -> Duration {
 #[test]
 fn one_random_read_takes_a_seek_half_a_revolution_and_its_sectors() {
     let system = sata(one_zone());
-    let test = Test {
-        volume: Some(SMALL * 40_000),
-        ..test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, 1)
-    };
+    let test = Test { volume: Some(SMALL * 40_000), ..small(Pattern::Uniform, true, 1) };
     let MediaSpec::Disk(disk) = &system.attachments[0].drive.media else { unreachable!("a disk") };
     let turn = disk.revolution();
     // Only a few requests cross the end of a track.
     let sectors = turn.scaled(8, 1_500) + disk.track_skew.scaled(7, 1_500);
     let expected =
         disk.read_seek.average + turn / 2 + sectors + overhead(&system, disk.command_overhead);
-    close(run(&system, &test).iops(), 1.0 / expected.as_seconds(), 0.01);
+    assert_within(run(&system, &test).iops(), 1.0 / expected.as_seconds(), 0.01);
 }
 
 #[test]
@@ -145,7 +138,7 @@ fn each_zone_delivers_its_track_each_revolution_less_the_skew() {
                 ..test(&drive, block, Pattern::Sequential, true, depth)
             };
             let seen = run(&sata(drive.clone()), &sequential);
-            close(seen.throughput().as_megabytes(), rate, 0.005);
+            assert_within(seen.throughput().as_megabytes(), rate, 0.005);
             assert_eq!(seen.path.unwrap().busiest, "disk mechanics");
         }
         let written = Test {
@@ -157,7 +150,7 @@ fn each_zone_delivers_its_track_each_revolution_less_the_skew() {
         let seen = run(&sata(drive.clone()), &written);
         // The buffer accepts writes immediately until it is full.
         let drained = (seen.bytes() - drive.buffer) / seen.elapsed;
-        close(drained.as_megabytes(), rate, 0.005);
+        assert_within(drained.as_megabytes(), rate, 0.005);
     }
 }
 
@@ -165,21 +158,20 @@ fn each_zone_delivers_its_track_each_revolution_less_the_skew() {
 fn small_reads_in_order_go_at_the_rate_of_the_media() {
     let system = sata(one_zone());
     let zone = DiskZone { cylinders: 40_000, sectors_per_track: 1_500 };
-    let small = test(&system.attachments[0].drive, SMALL, Pattern::Sequential, true, 1);
     let rate = disk_of(&mut one_zone()).sustained_rate(&zone).as_megabytes();
-    let small = Test { volume: Some(Bytes::mebi(256)), ..small };
-    close(run(&system, &small).throughput().as_megabytes(), rate, 0.005);
+    let small = Test { volume: Some(Bytes::mebi(256)), ..small(Pattern::Sequential, true, 1) };
+    assert_within(run(&system, &small).throughput().as_megabytes(), rate, 0.005);
     // Without read-ahead, each request has just missed its sectors.
     let alone = sata(changed(one_zone(), |disk| disk.read_ahead = Bytes::ZERO));
     let small = Test { volume: Some(SMALL * 4_000), ..small };
-    close(run(&alone, &small).iops(), 120.0, 0.01);
+    assert_within(run(&alone, &small).iops(), 120.0, 0.01);
 }
 
 #[test]
 fn writes_in_order_without_a_cache_miss_a_revolution_each() {
     let system = sata(changed(one_zone(), |disk| disk.write_cache = false));
-    let small = test(&system.attachments[0].drive, SMALL, Pattern::Sequential, false, 1);
-    close(run(&system, &small).iops(), 120.0, 0.01);
+    let small = small(Pattern::Sequential, false, 1);
+    assert_within(run(&system, &small).iops(), 120.0, 0.01);
     let queued = small.with(|asked| asked.queue_depth = 32);
     assert!(run(&system, &queued).iops() > 120.0 * 20.0, "the queue holds what comes next");
 }
@@ -187,8 +179,7 @@ fn writes_in_order_without_a_cache_miss_a_revolution_each() {
 #[test]
 fn a_cached_write_is_complete_in_the_buffer() {
     let system = sata(one_zone());
-    let few = test(&system.attachments[0].drive, SMALL, Pattern::Uniform, false, 1);
-    let few = Test { volume: Some(Bytes::mebi(2)), ..few };
+    let few = Test { volume: Some(Bytes::mebi(2)), ..small(Pattern::Uniform, false, 1) };
     assert!(run(&system, &few).latency().max_ns().unwrap() < 50_000);
     // In the steady state the arm determines the rate, and a deep queue offers the arm a good choice.
     let many = Test { volume: Some(SMALL * 20_000), ..few };
@@ -202,15 +193,13 @@ fn a_cached_write_is_complete_in_the_buffer() {
 #[test]
 fn a_queue_gains_steadily_and_nothing_starves() {
     let system = sata(one_zone());
-    let at = |depth| {
-        run(&system, &test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, depth))
-    };
+    let at = |depth| run(&system, &small(Pattern::Uniform, true, depth));
     let rates: Vec<f64> = [1, 2, 4, 8, 16, 32].into_iter().map(|depth| at(depth).iops()).collect();
     assert!(rates.windows(2).all(|pair| pair[0] < pair[1]), "{rates:?}");
     let gain = rates[5] / rates[0];
     assert!((1.5..3.0).contains(&gain), "{gain} of {rates:?}");
     let bounded = sata(changed(one_zone(), |disk| disk.age_max = us(200_000)));
-    let test = test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, 32);
+    let test = small(Pattern::Uniform, true, 32);
     let free = run(&system, &test);
     let held = run(&bounded, &test);
     let longest = |sample: &Sample| sample.latency().max_ns().unwrap();
@@ -223,10 +212,7 @@ fn a_queue_gains_steadily_and_nothing_starves() {
 fn a_margin_takes_the_gain_of_a_short_queue_and_a_part_of_a_long_one() {
     let gains = |margin: u64| {
         let system = sata(changed(one_zone(), |disk| disk.reorder_margin = us(margin)));
-        let at = |depth| {
-            run(&system, &test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, depth))
-                .iops()
-        };
+        let at = |depth| run(&system, &small(Pattern::Uniform, true, depth)).iops();
         let alone = at(1);
         (alone, at(4) / alone, at(32) / alone)
     };
@@ -267,21 +253,11 @@ fn several_streams_each_keep_their_segment() {
 fn latencies(system: &SystemSpec, accesses: &[(u64, Operation, u64)]) -> Vec<Duration> {
     assert_eq!(system.check(), Ok(()));
     let mut simulator = at_rest(system, Bytes::ZERO.into());
-    for (tag, &(at, operation, place)) in accesses.iter().enumerate() {
+    let requests = accesses.iter().map(|&(from, operation, place)| {
         let length = if operation == Operation::Flush { Bytes::ZERO } else { SMALL };
-        let access = Access { operation, offset: SMALL * place, length };
-        simulator
-            .submit(Submission::new(Instant::ZERO + us(at), access).tagged(tag as u64))
-            .unwrap();
-    }
-    let mut seen = vec![None; accesses.len()];
-    while let Some(done) = simulator.advance() {
-        let latency = done.completed.since(done.submitted);
-        assert_eq!(done.budget.total(), latency);
-        assert_eq!(seen[done.tag as usize].replace(latency), None, "completed twice");
-    }
-    assert_eq!(simulator.outstanding(), 0);
-    seen.into_iter().map(|latency| latency.expect("completed")).collect()
+        Submission::new(at(from), access(operation, SMALL * place, length))
+    });
+    complete_all(&mut simulator, requests).iter().map(latency).collect()
 }
 
 #[test]
@@ -300,10 +276,8 @@ fn a_flush_waits_for_the_arm_and_later_writes_do_not_delay_it() {
     let after = latencies(&system, &accesses)[20];
     assert!(after < before + us(40_000), "{after} for {before}");
     let uncached = sata(changed(one_zone(), |disk| disk.write_cache = false));
-    assert!(
-        latencies(&uncached, &[(0, Operation::Write, 7), (500_000, Operation::Flush, 0)])[1]
-            < us(50)
-    );
+    let stored = [(0, Operation::Write, 7), (500_000, Operation::Flush, 0)];
+    assert!(latencies(&uncached, &stored)[1] < us(50));
 }
 
 #[test]
@@ -326,7 +300,7 @@ fn the_trajectory_of_a_disk_never_changes() {
         let events = sample.path.unwrap().events;
         (sample.elapsed.picoseconds(), events, trajectory(system, test))
     };
-    let two = drive(small_disk());
+    let two = drive(DiskSpec::example());
     let mixed = test(&two, Bytes::kibi(16), Pattern::Uniform, true, 8)
         .with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
     let uncached = changed(two.clone(), |disk| disk.write_cache = false);

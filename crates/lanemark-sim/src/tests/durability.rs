@@ -1,21 +1,17 @@
 //! Tests the durability of whole systems: data that a flush has made durable survives a power cut, and the report of
 //! the cut states the lost data.
 
-use crate::drive::disk::tests::small_disk;
 use crate::fault::RequestStatus;
 use crate::spec::submission::Submission;
 use crate::spec::*;
 use crate::tests::fault::with;
 use crate::tests::runs::{nvme, sata, small_drive, storage_at_rest};
+use crate::tests::us;
 use crate::tests::volume::build_volume;
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
 use proptest::prelude::*;
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns a flash drive or a disk whose media are so slow that they do not store data before `store` has passed.
 fn drive(is_disk: bool, cache: WriteCacheMode, store: Duration) -> DriveSpec {
@@ -24,7 +20,8 @@ fn drive(is_disk: bool, cache: WriteCacheMode, store: Duration) -> DriveSpec {
     flash.program = PageTimes::alike(store);
     flash.blocks_per_plane = 60;
     if is_disk {
-        let disk = DiskSpec { write_cache: cache == WriteCacheMode::Volatile, ..small_disk() };
+        let disk =
+            DiskSpec { write_cache: cache == WriteCacheMode::Volatile, ..DiskSpec::example() };
         drive.media = MediaSpec::Disk(disk);
     }
     drive

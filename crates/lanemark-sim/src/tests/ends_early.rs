@@ -4,6 +4,7 @@
 use crate::spec::DriveCondition;
 use crate::tests::disk::one_zone;
 use crate::tests::runs::{nvme, retrying, sata, small_drive, test};
+use crate::tests::{lasting, us};
 use crate::{SystemSpec, may_converge};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
@@ -12,11 +13,7 @@ use lanemark_schema::workload::{
 };
 
 fn long(pattern: Pattern, read: bool) -> Test {
-    Test {
-        volume: None,
-        duration: Some(Duration::from_seconds(60)),
-        ..test(Bytes::kibi(4), pattern, read, 32)
-    }
+    lasting(Duration::from_seconds(60), test(Bytes::kibi(4), pattern, read, 32))
 }
 
 fn mixed(share: f64) -> Test {
@@ -56,7 +53,7 @@ fn each_condition_by_itself_keeps_the_stated_length() {
         ("rounds", Test { rounds: Some(rounds), ..plain() }),
         ("a series", Test { interval: Some(SeriesInterval::Fixed { interval }), ..plain() }),
         ("no end", Test { duration: None, ..plain() }),
-        ("few requests", Test { duration: Some(Duration::from_microseconds(100)), ..plain() }),
+        ("few requests", Test { duration: Some(us(100)), ..plain() }),
     ];
     for (name, test) in tests {
         assert!(!may_converge(&filled, &test), "{name}: {test:?}");

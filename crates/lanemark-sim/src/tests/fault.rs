@@ -5,13 +5,13 @@ use crate::fault::LINK_RETRIES;
 use crate::fault::RequestStatus;
 use crate::link::{LinkModel, SataRate, UsbRate, UsbTransport};
 use crate::simulator::Completion;
-use crate::spec::submission::Submission;
-use crate::spec::{SystemSpec, WriteCacheMode};
+use crate::spec::SystemSpec;
 use crate::tests::link::{dual, enclosed};
+use crate::tests::pairs::{Ask, outcomes};
 use crate::tests::runs::{
-    checked, megabytes, nvme, run, sas, sata, simulate, small_drive, storage_at_rest, test, times,
-    unlimited,
+    checked, megabytes, nvme, run, sas, sata, simulate, small_drive, test, times, unlimited, uplink,
 };
+use crate::tests::{BLOCK, access, assert_within, at, lasting, latency, ms, us};
 use lanemark_schema::result::{ErrorKind, FaultImpact, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
@@ -19,24 +19,10 @@ use lanemark_schema::workload::fault::Fault;
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 use proptest::prelude::*;
 
-pub(crate) const BLOCK: Bytes = Bytes::kibi(4);
-
-pub(crate) fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
-
-pub(crate) fn at(microseconds: u64) -> Instant {
-    Instant::ZERO + us(microseconds)
-}
-
 /// Returns `system` with these faults.
 pub(crate) fn with(system: &SystemSpec, faults: &[&str]) -> SystemSpec {
     let faults: Vec<Fault> = faults.iter().map(|text| text.parse().unwrap()).collect();
     checked(system).with_faults(&faults).unwrap().into_spec()
-}
-
-pub(crate) fn access(operation: Operation, offset: Bytes, length: Bytes) -> Access {
-    Access { operation, offset, length }
 }
 
 /// Submits `accesses` at their times, and returns their completions and the outcome of the faults.
@@ -44,22 +30,9 @@ pub(crate) fn submitted(
     system: &SystemSpec,
     accesses: &[(Instant, Access)],
 ) -> (Vec<Completion>, Vec<FaultImpact>) {
-    let mut storage = storage_at_rest(system, Bytes::mebi(32).into());
-    for (tag, &(at, access)) in accesses.iter().enumerate() {
-        storage.submit(Submission::new(at, access).tagged(tag as u64)).unwrap();
-    }
-    let mut seen = Vec::new();
-    while let Some(done) = storage.advance() {
-        assert_eq!(done.budget.total(), latency(&done), "stages must sum to the latency");
-        seen.push(done);
-    }
-    assert_eq!(storage.simulator().outstanding(), 0);
-    seen.sort_by_key(|done| done.tag);
-    (seen, storage.simulator().fault_uses())
-}
-
-pub(crate) fn latency(done: &Completion) -> Duration {
-    done.completed.since(done.submitted)
+    let ask = |&(at, access): &(Instant, Access)| (at.since(Instant::ZERO), 0, access);
+    let asks: Vec<Ask> = accesses.iter().map(ask).collect();
+    outcomes(system, &asks)
 }
 
 /// Returns reads of 4 KiB from different dies, one per millisecond.
@@ -70,8 +43,7 @@ pub(crate) fn reads(count: u64) -> Vec<(Instant, Access)> {
 }
 
 pub(crate) fn timed(milliseconds: u64, depth: u32, read: bool) -> Test {
-    let duration = Some(us(milliseconds * 1_000));
-    Test { volume: None, duration, ..test(BLOCK, Pattern::Uniform, read, depth) }
+    lasting(ms(milliseconds), test(BLOCK, Pattern::Uniform, read, depth))
 }
 
 pub(crate) fn failed(sample: &Sample, kind: ErrorKind) -> u64 {
@@ -133,10 +105,8 @@ fn latency_and_a_pause_hold_commands_for_their_time_and_no_longer() {
         assert_eq!(latency(&seen[index]), latency(&sound[index]));
     }
     for index in [2, 3] {
-        assert!(
-            seen[index].completed > at(4_000)
-                && seen[index].completed < at(4_000) + latency(&sound[index]) * 2
-        );
+        let latest = at(4_000) + latency(&sound[index]) * 2;
+        assert!(seen[index].completed > at(4_000) && seen[index].completed < latest);
     }
     assert_eq!(uses[0].held, 2, "the faults of 2 and 3 ms");
 }
@@ -248,23 +218,16 @@ fn a_read_only_drive_refuses_writes_and_reads_on() {
 
 #[test]
 fn a_link_trains_down_and_back_with_matching_rates() {
-    let test = Test {
-        volume: None,
-        duration: Some(us(120_000)),
-        ..test(Bytes::kibi(128), Pattern::Sequential, true, 1)
-    };
+    let test = lasting(us(120_000), test(Bytes::kibi(128), Pattern::Sequential, true, 1));
     let base = sata(unlimited());
     let mut slow = base.clone();
     let LinkModel::Sata(model) = base.attachments[0].port_path.links[1].model else {
         unreachable!()
     };
     slow.attachments[0].port_path.links[1].model = LinkModel::Sata(model.trained(SataRate::Gen1));
-    let fast = megabytes(&run(&base, &test));
-    let slow = megabytes(&run(&slow, &test));
+    let rate = |system: &SystemSpec| megabytes(&run(system, &test));
     let fall = with(&base, &["retrain speed=1.5Gb/s at=40ms for=40ms"]);
-    let seen = megabytes(&run(&fall, &test));
-    let expected = (2.0 * fast + slow) / 3.0;
-    assert!((seen / expected - 1.0).abs() < 0.01, "{seen} for {expected} MB/s");
+    assert_within(rate(&fall), (2.0 * rate(&base) + rate(&slow)) / 3.0, 0.01);
 }
 
 /// There is one read command at a time. A frame error costs the command one transmission and its recovery.
@@ -324,13 +287,10 @@ fn replays_of_pcie_packets_are_the_links_own_and_cost_their_law() {
     let long = test(Bytes::kibi(128), Pattern::Sequential, true, 8);
     let sound = run(&base, &long);
     let seen = run(&spoilt, &long);
-    let LinkModel::Pcie(model) = base.attachments[0].port_path.links[0].model else {
-        unreachable!()
-    };
+    let model = uplink(&base);
     let replays = 1e-6 * (model.write_bytes(Bytes::kibi(128)) * 8 * sound.operations()) as f64;
     let expected = replays * model.replay_time().as_seconds();
-    let more = (seen.elapsed - sound.elapsed).as_seconds();
-    assert!((more / expected - 1.0).abs() < 0.25, "{more} for {expected}");
+    assert_within((seen.elapsed - sound.elapsed).as_seconds(), expected, 0.25);
     assert_eq!((seen.errors.total(), seen.faults[0].held), (0, 0));
 }
 
@@ -353,43 +313,6 @@ fn a_power_cut_fails_outstanding_requests_and_the_load_continues_later() {
                 assert!((share * 1.5 - 1.0).abs() < 0.03, "{share}");
             }
             assert_eq!(run(&cut, &test), sample, "the same seed gives the same");
-        }
-    }
-}
-
-/// Runs writes, an optional flush, and a cut after the host has all completions but before the dies have stored all
-/// data. Returns the lost and the written amount.
-fn lost_after(cache: WriteCacheMode, flush: bool, count: u64) -> (Bytes, Bytes) {
-    let mut drive = small_drive();
-    drive.write_cache = cache;
-    // The media are slow, and the buffer contains all data.
-    drive.flash_mut().program = crate::spec::PageTimes::alike(us(50_000));
-    let base = nvme(drive);
-    let mut all: Vec<(Instant, Access)> = (0..count)
-        .map(|index| (at(index * 20), access(Operation::Write, BLOCK * index, BLOCK)))
-        .collect();
-    if flush {
-        all.push((at(count * 20 + 100), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO)));
-    }
-    let sound = submitted(&base, &all).0;
-    let end = sound.iter().map(|done| done.completed).max().unwrap();
-    let cut = format!("power-cut at={}ps boot=1ms", end.picoseconds() + 1_000_000);
-    let (seen, uses) = submitted(&with(&base, &[&cut]), &all);
-    assert!(seen.iter().all(|done| done.status == RequestStatus::Good));
-    (uses[0].lost, BLOCK * count)
-}
-
-#[test]
-fn a_cut_loses_only_the_unflushed_data_of_volatile_buffers() {
-    for count in [1, 7, 32] {
-        let (lost, written) = lost_after(WriteCacheMode::Volatile, false, count);
-        assert_eq!(lost, written, "{count} blocks, not stored");
-        for (cache, flush) in [
-            (WriteCacheMode::Volatile, true),
-            (WriteCacheMode::Protected, false),
-            (WriteCacheMode::Off, false),
-        ] {
-            assert_eq!(lost_after(cache, flush, count).0, Bytes::ZERO, "{cache:?}, flush {flush}");
         }
     }
 }

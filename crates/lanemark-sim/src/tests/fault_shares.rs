@@ -4,9 +4,10 @@
 use crate::fault::RequestStatus;
 use crate::simulator::Completion;
 use crate::spec::{PageTimes, SystemSpec, VolumeSpec, WriteCacheMode};
-use crate::tests::fault::{BLOCK, access, at, failed, latency, reads, submitted, timed, us, with};
+use crate::tests::fault::{failed, reads, submitted, timed, with};
 use crate::tests::runs::{nvme, run, sas, sata, simulate, small_drive, test, times};
 use crate::tests::volume::build_volume;
+use crate::tests::{BLOCK, access, at, latency, us};
 use lanemark_schema::result::{ErrorKind, FaultImpact, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -153,10 +154,8 @@ fn writes_to_a_bad_range_fail_after_the_drives_time_and_reads_succeed() {
         assert!(latency(&seen[2]) > us(300) && latency(&seen[2]) < us(300) + latency(&sound[2]));
         assert_eq!((uses[0].failed, uses[0].held), (1, 1));
         for operation in [Operation::Read, Operation::Trim] {
-            assert_eq!(
-                submitted(&system, &writes(operation)).0,
-                submitted(&base, &writes(operation)).0
-            );
+            let sound = submitted(&base, &writes(operation)).0;
+            assert_eq!(submitted(&system, &writes(operation)).0, sound);
         }
     }
     // The fault affects a quarter of the span, and a fifth of the requests there.
@@ -173,44 +172,62 @@ fn slow_media(cache: WriteCacheMode) -> SystemSpec {
     nvme(drive)
 }
 
-/// Writes blocks and flushes, then cuts the power. Returns the flush and the outcomes of the faults.
-fn cut_after_flush(
+/// Writes blocks, flushes if stated, and cuts the power after the last completion. Returns the last completion and the
+/// outcomes of the faults.
+fn cut_after(
     base: &SystemSpec,
     blocks: impl Iterator<Item = u64>,
     faults: &[&str],
+    flushes: bool,
 ) -> (Completion, Vec<FaultImpact>) {
     let mut all: Vec<(Instant, Access)> = (0..)
         .zip(blocks)
         .map(|(index, one)| (at(index * 20), block(Operation::Write, one)))
         .collect();
-    let count = all.len();
-    let flush = access(Operation::Flush, Bytes::ZERO, Bytes::ZERO);
-    all.push((at(count as u64 * 20 + 100), flush));
+    if flushes {
+        let flush = access(Operation::Flush, Bytes::ZERO, Bytes::ZERO);
+        all.push((at(all.len() as u64 * 20 + 100), flush));
+    }
     let (done, _) = submitted(&with(base, faults), &all);
     let end = done.iter().map(|done| done.completed).max().unwrap();
     let cut = format!("power-cut at={}ps boot=1ms", end.picoseconds() + 1_000_000);
     let (done, uses) = submitted(&with(base, &[faults, &[&cut]].concat()), &all);
     assert!(done.iter().all(|done| done.status == RequestStatus::Good));
-    (done[count], uses)
+    (*done.last().unwrap(), uses)
+}
+
+#[test]
+fn a_cut_loses_only_the_unflushed_data_of_volatile_buffers() {
+    for count in [1, 7, 32] {
+        for (cache, flushes, lost) in [
+            (WriteCacheMode::Volatile, false, BLOCK * count),
+            (WriteCacheMode::Volatile, true, Bytes::ZERO),
+            (WriteCacheMode::Protected, false, Bytes::ZERO),
+            (WriteCacheMode::Off, false, Bytes::ZERO),
+        ] {
+            let uses = cut_after(&slow_media(cache), 0..count, &[], flushes).1;
+            assert_eq!(uses[0].lost, lost, "{cache:?}, {count} blocks, flush {flushes}");
+        }
+    }
 }
 
 #[test]
 fn a_power_cut_loses_the_data_of_a_lying_flush() {
     let base = slow_media(WriteCacheMode::Volatile);
     for count in [1, 7, 32] {
-        let (honest, uses) = cut_after_flush(&base, 0..count, &[]);
+        let (honest, uses) = cut_after(&base, 0..count, &[], true);
         assert_eq!(uses[0].lost, Bytes::ZERO);
         assert!(latency(&honest) > us(50_000) - us(count * 20 + 200), "{}", latency(&honest));
-        let (lie, uses) = cut_after_flush(&base, 0..count, &["lying-flush"]);
+        let (lie, uses) = cut_after(&base, 0..count, &["lying-flush"], true);
         assert!(latency(&lie) < us(20), "{}", latency(&lie));
         assert_eq!((uses[0].silent, uses[0].failed), (1, 0));
         assert_eq!(uses[1].lost, BLOCK * count);
         // The fault ends before the flush.
-        let (over, uses) = cut_after_flush(&base, 0..count, &["lying-flush at=0s for=1us"]);
+        let (over, uses) = cut_after(&base, 0..count, &["lying-flush at=0s for=1us"], true);
         assert_eq!((latency(&over), uses[0].silent), (latency(&honest), 0));
     }
     // A flush that another fault delays is not stored either.
-    let (lie, uses) = cut_after_flush(&base, 0..7, &["lying-flush", "latency extra=2ms"]);
+    let (lie, uses) = cut_after(&base, 0..7, &["lying-flush", "latency extra=2ms"], true);
     assert_eq!(uses[0].silent, 1);
     assert!(latency(&lie) > us(2_000) && latency(&lie) < us(2_020), "{}", latency(&lie));
 }
@@ -319,12 +336,12 @@ fn of_a_volume_one_drive_lies_about_its_own_data_only() {
     for count in [1, 5] {
         let odd = (0..count).map(|index| 2 * index + 1);
         let even = (0..count).map(|index| 2 * index);
-        let (flush, uses) = cut_after_flush(&stripe, odd, &lie);
+        let (flush, uses) = cut_after(&stripe, odd, &lie, true);
         assert!(latency(&flush) < us(100), "{}", latency(&flush));
         assert_eq!((uses[0].silent, uses[1].lost), (1, BLOCK * count));
         // The other drives store their data at the usual time.
         for (system, lost) in [(&stripe, Bytes::ZERO), (&mirror, BLOCK * count)] {
-            let (flush, uses) = cut_after_flush(system, even.clone(), &lie);
+            let (flush, uses) = cut_after(system, even.clone(), &lie, true);
             assert!(latency(&flush) > us(50_000) - us(count * 20 + 200), "{}", latency(&flush));
             assert_eq!((uses[0].silent, uses[1].lost), (1, lost));
         }

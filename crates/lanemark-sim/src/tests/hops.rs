@@ -1,9 +1,9 @@
 //! Tests the ceilings and the uses of single hops.
 
-use crate::run::ceiling::ceilings;
-use crate::tests::runs::{nvme, run, small_drive, test};
+use crate::tests::runs::{ceiling_of, nvme, run, small_drive, test};
+use crate::tests::us;
 use lanemark_schema::result::HopId;
-use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Pattern;
 
 /// Requests of 16 KiB, split into four commands, occupy the front end for four command times.
@@ -13,12 +13,11 @@ fn the_ceiling_of_the_front_end_counts_all_commands_of_a_request() {
     system.attachments[0].protocol.transfer_max = Bytes::kibi(4);
     let front_end = &mut system.attachments[0].drive.front_end;
     front_end.engines = 2;
-    front_end.read_time = Duration::from_microseconds(5);
-    front_end.write_time = Duration::from_microseconds(10);
+    front_end.read_time = us(5);
+    front_end.write_time = us(10);
     for (reads, per_second) in [(true, 2.0 / 20e-6), (false, 2.0 / 40e-6)] {
         let load = test(Bytes::kibi(16), Pattern::Uniform, reads, 16);
-        let all = ceilings(&system, &load);
-        let ceiling = all.iter().find(|hop| hop.id == HopId::FrontEnd).unwrap();
+        let ceiling = ceiling_of(&system, &load, HopId::FrontEnd);
         let wanted = per_second * Bytes::kibi(16).get() as f64;
         assert!((ceiling.rate.unwrap().0 as f64 / wanted - 1.0).abs() < 1e-6, "{ceiling:?}");
     }

@@ -4,20 +4,16 @@ use crate::spec::{JournalSpec, SystemSpec, VolumeSpec};
 use crate::tests::fault::with;
 use crate::tests::link::dual;
 use crate::tests::runs::{nvme, run, sata, simulate, small_drive, test, times};
+use crate::tests::{assert_within, lasting, us};
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Test};
 use proptest::prelude::*;
 
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
-
 /// Returns a test that ends after a duration.
 fn timed(duration: Duration, depth: u32) -> Test {
-    let test = test(Bytes::kibi(4), Pattern::Uniform, true, depth);
-    Test { volume: None, duration: Some(duration), ..test }
+    lasting(duration, test(Bytes::kibi(4), Pattern::Uniform, true, depth))
 }
 
 /// Returns the sum of the counted latencies in ns, and their number.
@@ -63,13 +59,9 @@ fn an_open_loop_accounts_for_the_requests_that_were_due_and_had_no_slot() {
     // 500 requests were due in the pause: eight have slots, and the others wait for a slot.
     assert!((499..=501).contains(&in_flight.requests), "{in_flight:?}");
     assert_eq!(sample.punctuality.as_ref().unwrap().unsubmitted, in_flight.requests - 8);
-    let mean_ns = ns(in_flight.age_total) / in_flight.requests as f64;
-    assert!((mean_ns / 25e6 - 1.0).abs() < 0.01, "{mean_ns}: half of the 50 ms");
-    assert_eq!(
-        sample.operations() + in_flight.requests,
-        1000,
-        "every request that was due is somewhere"
-    );
+    assert_within(ns(in_flight.age_total) / in_flight.requests as f64, 25e6, 0.01);
+    // Every request that was due is somewhere.
+    assert_eq!(sample.operations() + in_flight.requests, 1000);
 }
 
 proptest! {

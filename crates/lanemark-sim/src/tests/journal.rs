@@ -6,11 +6,12 @@ use crate::spec::{JournalSpec, SystemSpec, VolumeSpec};
 use crate::storage::Storage;
 use crate::storage::journal::Journal;
 use crate::tests::runs::{checked, nvme, run, sata, small_drive, storage_at_rest, test, unlimited};
+use crate::tests::us;
 use crate::tests::volume::build_volume;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern};
 
-const TICK: Duration = Duration::from_microseconds(1000);
+const TICK: Duration = us(1000);
 
 fn journaled(system: SystemSpec) -> SystemSpec {
     let journal =

@@ -1,8 +1,9 @@
 //! Controller latencies that apply only to some commands: flushes, and reads of data that was not read ahead.
 
 use crate::spec::*;
-use crate::tests::drive::{BLOCK, access, latencies, us};
+use crate::tests::drive::latencies;
 use crate::tests::runs::{nvme, run, sata, small_drive, test, times};
+use crate::tests::{BLOCK, access, us};
 use lanemark_schema::result::DirectionResult;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Operation, Pattern, Test};

@@ -9,7 +9,11 @@ use crate::run::ceiling::ceilings;
 use crate::spec::PageTimes;
 use crate::spec::submission::Submission;
 use crate::spec::{DriveSpec, ProtocolKind, SecondPort, SystemSpec};
-use crate::tests::runs::{at_rest, megabytes, run, sas, sata, share, small_drive, test, unlimited};
+use crate::tests::runs::{
+    at_rest, media_read_time, megabytes, run, sas, sata, share, small_drive, test, unlimited,
+    uplink,
+};
+use crate::tests::{assert_within, us};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
@@ -63,9 +67,7 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
     let system = sata(small_drive());
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let LinkModel::Pcie(uplink) = system.attachments[0].port_path.links[0].model else {
-        unreachable!()
-    };
+    let uplink = uplink(&system);
     let drive = &system.attachments[0].drive;
     let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
     let data = link.read_data_time(Bytes::kibi(4), true) + link.completion_time();
@@ -74,11 +76,7 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
     let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
         + link.issue_time()
-        + drive.front_end.read_time
-        + drive.front_end.read_latency
-        + drive.flash().command_time
-        + drive.flash().read.mean()
-        + Bytes::kibi(4) / drive.flash().channel_rate
+        + media_read_time(drive)
         + data.max(uplinked)
         + Duration::from_nanoseconds(150);
     assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()));
@@ -87,9 +85,8 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
 /// Returns the time of a single request over SATA.
 fn alone_over_sata(system: &SystemSpec, operation: Operation, length: Bytes) -> Duration {
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
-    simulator
-        .submit(Submission::new(Instant::ZERO, Access { operation, ..read_of(length) }))
-        .unwrap();
+    let access = Access { operation, ..read_of(length) };
+    simulator.submit(Submission::new(Instant::ZERO, access)).unwrap();
     simulator.advance().unwrap().completed.since(Instant::ZERO)
 }
 
@@ -99,18 +96,11 @@ fn one_sata_write_takes_the_sum_of_its_stages() {
     let mut system = sata(small_drive());
     system.attachments[0].protocol.transfer_max = Bytes::mebi(1);
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let front_end = system.attachments[0].drive.front_end;
     // The longest writes take several bursts. Only the first burst is announced, and only the last burst ends the
     // command.
     for length in [512, 4_096, 8_192, 12_288, 131_072, 135_168, 520_192].map(Bytes) {
-        let expected = system.attachments[0].protocol.write_time
-            + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
-            + link.issue_time()
-            + front_end.write_time
-            + front_end.write_latency
-            + link.write_data_time(length, true)
-            + link.completion_time()
-            + completion_over_uplink(&system);
+        let data = link.write_data_time(length, true);
+        let expected = buffered_over_sata(&system, link.issue_time() + data);
         assert_eq!(alone_over_sata(&system, Operation::Write, length), expected, "{length}");
     }
 }
@@ -144,26 +134,26 @@ fn one_sata_command_keeps_its_link_for_its_frames() {
 fn one_trim_over_sata_takes_the_sum_of_its_stages() {
     let system = sata(small_drive());
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let front_end = system.attachments[0].drive.front_end;
     for length in [4_096, 8_192, 65_536, 1 << 20].map(Bytes) {
-        let expected = system.attachments[0].protocol.write_time
-            + Duration::from_nanoseconds(150 + 2 * 800)
-            + link.register_time()
-            + front_end.write_time
-            + front_end.write_latency
-            + link.write_data_time(Bytes(512), false)
-            + link.completion_time()
-            + completion_over_uplink(&system);
+        let ranges = link.write_data_time(Bytes(512), false);
+        let expected = buffered_over_sata(&system, link.register_time() + ranges);
         assert_eq!(alone_over_sata(&system, Operation::Trim, length), expected, "{length}");
     }
 }
 
-/// Returns the time that the uplink of a SATA controller adds to the completion of a command.
-fn completion_over_uplink(system: &SystemSpec) -> Duration {
-    let LinkModel::Pcie(uplink) = system.attachments[0].port_path.links[0].model else {
-        unreachable!()
-    };
-    uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4)) + Duration::from_nanoseconds(150)
+/// Returns the time of a command whose data the drive buffers, if its frames to the drive take `frames`.
+fn buffered_over_sata(system: &SystemSpec, frames: Duration) -> Duration {
+    let front_end = system.attachments[0].drive.front_end;
+    let uplink = uplink(system);
+    system.attachments[0].protocol.write_time
+        + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
+        + frames
+        + front_end.write_time
+        + front_end.write_latency
+        + Sata::new(SataRate::Gen3, SataCommands::Queued).completion_time()
+        + uplink.write_time(Bytes(16))
+        + uplink.write_time(Bytes(4))
+        + Duration::from_nanoseconds(150)
 }
 
 #[test]
@@ -174,7 +164,7 @@ fn sas_carries_both_directions_at_once_and_sata_does_not() {
     let mut drive = unlimited();
     drive.front_end.write_time = Duration::from_nanoseconds(10);
     drive.front_end.write_latency = Duration::ZERO;
-    drive.flash_mut().program = PageTimes::alike(Duration::from_microseconds(1));
+    drive.flash_mut().program = PageTimes::alike(us(1));
     drive.buffer = Bytes::mebi(16);
     let reads = half.clone().with(|asked| asked.read_share = Ratio::ONE);
     let gain =
@@ -186,12 +176,8 @@ fn sas_carries_both_directions_at_once_and_sata_does_not() {
 #[test]
 fn one_pio_read_takes_the_sum_of_its_stages() {
     let system = pio(&small_drive());
-    let (LinkModel::Pcie(uplink), LinkModel::Sata(link)) = (
-        system.attachments[0].port_path.links[0].model,
-        system.attachments[0].port_path.links[1].model,
-    ) else {
-        unreachable!()
-    };
+    let uplink = uplink(&system);
+    let link = Sata::new(SataRate::Gen3, SataCommands::Pio);
     let block = Bytes::kibi(4);
     let drive = &system.attachments[0].drive;
     let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
@@ -199,11 +185,7 @@ fn one_pio_read_takes_the_sum_of_its_stages() {
     let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
         + link.issue_time()
-        + drive.front_end.read_time
-        + drive.front_end.read_latency
-        + drive.flash().command_time
-        + drive.flash().read.mean()
-        + block / drive.flash().channel_rate
+        + media_read_time(drive)
         + data
         + Duration::from_nanoseconds(150);
     // The drive processes one command at a time, regardless of the number outstanding.
@@ -234,7 +216,7 @@ fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
             };
             let formula = (length / (model.issue_time() + data)).as_megabytes();
             let seen = megabytes(&run(&system, &test(length, Pattern::Sequential, read, 2)));
-            assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+            assert_within(seen, formula, 0.005);
         }
     }
 }
@@ -262,11 +244,7 @@ fn one_sas_read_takes_the_sum_of_its_stages() {
             let expected = system.attachments[0].protocol.read_time
                 + Duration::from_nanoseconds(150 + 800) // doorbell, request fetched
                 + link.command_time()
-                + drive.front_end.read_time
-                + drive.front_end.read_latency
-                + drive.flash().command_time
-                + drive.flash().read.mean()
-                + block / drive.flash().channel_rate
+                + media_read_time(drive)
                 + link.read_data_time(block)
                 + link.response_behind_data_time()
                 + Duration::from_nanoseconds(150);
@@ -311,11 +289,8 @@ pub(crate) fn enclosed(drive: &DriveSpec, rate: UsbRate, transport: UsbTransport
     let link =
         |name: &str, model, latency| LinkSpec { name: name.to_owned(), model, latency, speed: 1 };
     let bytes_per_second = 2_000_000_000;
-    let bridge = Bridge {
-        command_time: Duration::from_microseconds(20),
-        rate: BytesPerSecond(bytes_per_second),
-    };
-    let latency = Duration::from_microseconds(5);
+    let bridge = Bridge { command_time: us(20), rate: BytesPerSecond(bytes_per_second) };
+    let latency = us(5);
     let bridge = link("bridge", LinkModel::Bridge(bridge), latency);
     let usb = link("USB", LinkModel::Usb(Usb::new(rate, transport)), Duration::ZERO);
     attachment.port_path.links.splice(1..1, [usb, bridge]);
@@ -358,7 +333,7 @@ fn usb_2_carries_one_direction_at_a_time() {
 fn a_bridge_limits_commands_and_does_not_hold_data_up() {
     let system = enclosed(&unlimited(), UsbRate::Gen2, UsbTransport::AttachedScsi);
     let seen = megabytes(&run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 30)));
-    assert!((seen / (4096.0 / 20.0) - 1.0).abs() < 0.002, "{seen} MB/s");
+    assert_within(seen, 4096.0 / 20.0, 0.002);
 }
 
 /// With bulk-only transport, each command waits for the previous command, so depth 8 is not faster than depth 1.
@@ -380,7 +355,7 @@ fn bulk_only_transport_has_one_command_at_a_time() {
 fn a_bridge_s_latency_is_paid_at_every_pass() {
     let slower = |latency| {
         let mut system = enclosed(&unlimited(), UsbRate::Gen2, UsbTransport::AttachedScsi);
-        system.attachments[0].port_path.links[2].latency = Duration::from_microseconds(latency);
+        system.attachments[0].port_path.links[2].latency = us(latency);
         system
     };
     for (reading, passes) in [(true, 2.0), (false, 3.0)] {

@@ -35,8 +35,63 @@ pub(crate) mod transactions;
 pub(crate) mod volume;
 pub(crate) mod watch;
 
-use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::Test;
+use crate::simulator::Completion;
+use crate::spec::PseudoSlcSpec;
+use lanemark_schema::result::Sample;
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, Operation, Test};
+
+pub(crate) const BLOCK: Bytes = Bytes::kibi(4);
+
+pub(crate) const fn us(microseconds: u64) -> Duration {
+    Duration::from_microseconds(microseconds)
+}
+
+pub(crate) const fn ms(milliseconds: u64) -> Duration {
+    us(milliseconds * 1_000)
+}
+
+/// Returns the instant that is this many microseconds after the start of a run.
+pub(crate) fn at(microseconds: u64) -> Instant {
+    Instant::ZERO + us(microseconds)
+}
+
+pub(crate) fn access(operation: Operation, offset: Bytes, length: Bytes) -> Access {
+    Access { operation, offset, length }
+}
+
+pub(crate) fn latency(done: &Completion) -> Duration {
+    done.completed.since(done.submitted)
+}
+
+/// Returns the sum of the mean stages of a request.
+pub(crate) fn staged_ns(sample: &Sample) -> f64 {
+    let hops = &sample.path.as_ref().unwrap().hops;
+    hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum()
+}
+
+/// Returns `test`, ended by its duration instead of its volume.
+pub(crate) fn lasting(duration: Duration, test: Test) -> Test {
+    Test { volume: None, duration: Some(duration), ..test }
+}
+
+/// Returns a pseudo-SLC cache that reads in 20 µs and programs in 150 µs.
+pub(crate) fn pseudo_slc(capacity: Bytes, growth: Bytes) -> PseudoSlcSpec {
+    PseudoSlcSpec {
+        capacity,
+        growth,
+        read: us(20),
+        program: us(150),
+        fold_when_full: false,
+        emptied_when_idle: false,
+    }
+}
+
+/// Asserts that the relative difference of two values is below `share`.
+#[track_caller]
+pub(crate) fn assert_within(seen: f64, expected: f64, share: f64) {
+    assert!((seen / expected - 1.0).abs() < share, "{seen} for {expected}");
+}
 
 /// Returns a test of uniform random reads of 4 KiB within 1 GiB at queue depth 1.
 pub(crate) fn random_read() -> Test {

@@ -9,13 +9,13 @@ use crate::storage::Storage;
 use crate::tests::fault::with;
 use crate::tests::link::{dual, read_of};
 use crate::tests::power::flash_power;
-use crate::tests::runs::{nvme, sas, sata, share, small_drive, storage_at_rest, times};
+use crate::tests::runs::{nvme, sas, sata, share, small_drive, storage_at_rest, times, uplink};
+use crate::tests::{BLOCK, latency, ms, us};
 use lanemark_schema::result::{ErrorKind, FaultImpact};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::{Fault, FaultKind};
 use lanemark_schema::workload::{Access, Operation};
 
-pub(crate) const BLOCK: Bytes = Bytes::kibi(4);
 /// Half of the driver's time for a command: before it is sent, and after it returns.
 pub(crate) const HALF: Duration = Duration::from_nanoseconds(500);
 /// The minimum time that the simulator can represent.
@@ -23,14 +23,6 @@ const TICK: Duration = Duration::from_picoseconds(1);
 
 /// A request: its time, its drive and its access.
 pub(crate) type Ask = (Duration, u16, Access);
-
-pub(crate) fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
-
-pub(crate) fn ms(milliseconds: u64) -> Duration {
-    us(milliseconds * 1_000)
-}
 
 pub(crate) fn block(operation: Operation, number: u64) -> Access {
     Access { operation, offset: BLOCK * number, length: BLOCK }
@@ -45,9 +37,8 @@ pub(crate) fn read(at: Duration, number: u64) -> Ask {
 fn run_requests(system: &SystemSpec, asks: &[Ask]) -> Storage {
     let mut storage = storage_at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, drive, access)) in asks.iter().enumerate() {
-        storage
-            .submit(Submission::new(Instant::ZERO + at, access).to(drive).tagged(tag as u64))
-            .unwrap();
+        let request = Submission::new(Instant::ZERO + at, access).to(drive);
+        storage.submit(request.tagged(tag as u64)).unwrap();
     }
     storage
 }
@@ -64,10 +55,6 @@ pub(crate) fn outcomes(system: &SystemSpec, asks: &[Ask]) -> (Vec<Completion>, V
     (seen, storage.simulator().fault_uses())
 }
 
-pub(crate) fn latency(done: &Completion) -> Duration {
-    done.completed.since(done.submitted)
-}
-
 /// Returns the time from the start of the run to the completion of a request.
 pub(crate) fn end(done: &Completion) -> Duration {
     done.completed.since(Instant::ZERO)
@@ -82,7 +69,7 @@ pub(crate) fn alone(system: &SystemSpec, length: Bytes) -> Duration {
 /// the completion of its request.
 fn around_media(system: &SystemSpec, operation: Operation) -> (Duration, Duration) {
     let attachment = &system.attachments[0];
-    let LinkModel::Pcie(link) = attachment.port_path.links[0].model else { unreachable!() };
+    let link = uplink(system);
     let front_end = &attachment.drive.front_end;
     let own = match operation {
         Operation::Read => front_end.read_time + front_end.read_latency,
@@ -168,11 +155,8 @@ fn two_faults_at_the_media_hold_a_command_as_a_plain_model_says() {
                     Some(_) => refused,
                     None => good[usize::from(operation == Operation::Write)] - before,
                 };
-                assert_eq!(
-                    seen.status,
-                    error.map_or(RequestStatus::Good, RequestStatus::Failed),
-                    "{texts:?}"
-                );
+                let status = error.map_or(RequestStatus::Good, RequestStatus::Failed);
+                assert_eq!(seen.status, status, "{texts:?}");
                 assert_eq!(seen.completed, until + behind, "{texts:?}, {operation:?} at {at}");
             }
         }
@@ -327,10 +311,8 @@ fn reads_repeat_on_the_drive_and_at_the_time_of_a_fault() {
     assert_eq!(repeats(&[format!("{all} at=0s for=20ms")]), [[true, false, false]; 2]);
     assert_eq!(repeats(&[format!("{all} at=20ms")]), [[false, true, true]; 2]);
     let none = "read-retries share=0% at=20ms for=20ms";
-    assert_eq!(
-        repeats(&[format!("{all} drive=0"), none.to_owned()]),
-        [[true, false, true], [false; 3]]
-    );
+    let interrupted = repeats(&[format!("{all} drive=0"), none.to_owned()]);
+    assert_eq!(interrupted, [[true, false, true], [false; 3]]);
     let other = format!("{all} drive=1 at=20ms for=20ms");
     assert_eq!(repeats(&[format!("{all} drive=0"), other]), [[true; 3], [false, true, false]]);
 }
@@ -424,15 +406,11 @@ fn of_two_limits_of_writes_the_lower_counts() {
         let seen = outcomes(&with(&base, faults), &asks).0;
         seen.iter().map(|done| done.status == RequestStatus::Good).collect::<Vec<_>>()
     };
-    assert_eq!(
-        statuses(&["read-only at=1ms for=4ms", "read-only written=1GiB at=3ms"]),
-        [true, false, false, true]
-    );
+    let seen = statuses(&["read-only at=1ms for=4ms", "read-only written=1GiB at=3ms"]);
+    assert_eq!(seen, [true, false, false, true]);
     // A command that begins later may reach the media earlier.
-    assert_eq!(
-        statuses(&["read-only written=8KiB", "read-only written=4KiB at=5ms"]),
-        [true, true, false, false]
-    );
+    let seen = statuses(&["read-only written=8KiB", "read-only written=4KiB at=5ms"]);
+    assert_eq!(seen, [true, true, false, false]);
 }
 
 #[test]

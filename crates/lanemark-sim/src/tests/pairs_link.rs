@@ -1,12 +1,13 @@
 //! Tests pairs of link and port faults, and pairs of these faults and states of a drive.
 
 use crate::fault::RequestStatus;
-use crate::link::LinkModel;
+use crate::link::{Sata, SataCommands, SataRate};
 use crate::spec::WriteCacheMode;
 use crate::tests::fault::with;
 use crate::tests::link::{dual, read_of};
-use crate::tests::pairs::{Ask, BLOCK, HALF, alone, block, end, latency, ms, outcomes, read, us};
-use crate::tests::runs::{nvme, sata, small_drive, times};
+use crate::tests::pairs::{Ask, HALF, alone, block, end, outcomes, read};
+use crate::tests::runs::{nvme, sata, small_drive, times, uplink};
+use crate::tests::{BLOCK, latency, ms, us};
 use lanemark_schema::result::ErrorKind;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
@@ -139,10 +140,8 @@ fn each_link_has_separate_errors() {
 #[test]
 fn a_command_that_fails_over_sata_ends_with_a_register_frame() {
     let base = sata(small_drive());
-    let links = &base.attachments[0].port_path.links;
-    let (LinkModel::Pcie(uplink), LinkModel::Sata(link)) = (links[0].model, links[1].model) else {
-        unreachable!()
-    };
+    let uplink = uplink(&base);
+    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
     let front_end = base.attachments[0].drive.front_end;
     let fetched = Duration::from_nanoseconds(150 + 2 * 800) + link.issue_time();
     let entry = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));

@@ -1,18 +1,15 @@
 //! Compares the power and energy of whole systems with closed forms, and tests invariants of every system.
 
-use crate::drive::disk::tests::small_disk;
 use crate::run::energy::drive_energy;
 use crate::spec::submission::Submission;
 use crate::spec::*;
 use crate::tests::runs::{at_rest, nvme, retrying, run, small_drive, test, times};
+use crate::tests::{lasting, us};
 use lanemark_schema::result::{EnergyUse, Sample};
 use lanemark_schema::units::{Bytes, Duration, Instant, Joules, Watts};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 use proptest::prelude::*;
 
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 fn mw(milliwatts: u64) -> Watts {
     Watts::from_milliwatts(milliwatts)
 }
@@ -83,11 +80,7 @@ fn unknown_power_is_absent_and_metering_changes_no_other_figure() {
 fn a_drive_that_does_nothing_takes_its_idle_power() {
     let nothing = MediaPower::Flash { read: mw(0), program: mw(0), erase: mw(0), channel: mw(0) };
     let power = PowerSpec { controller: mw(0), media: nothing, ..flash_power() };
-    let long = Test {
-        duration: Some(Duration::from_seconds(7)),
-        volume: None,
-        ..with_pauses(Duration::from_seconds(3), 1)
-    };
+    let long = lasting(Duration::from_seconds(7), with_pauses(Duration::from_seconds(3), 1));
     let sample = run(&metered(power), &long);
     assert_eq!(energy(&sample).elapsed, Duration::from_seconds(7));
     close(energy(&sample).energy_joules, 3.5);
@@ -118,12 +111,8 @@ fn saturated_reads_take_what_their_operations_take() {
 
 #[test]
 fn counting_from_the_end_of_a_ramp_covers_the_duration_and_no_more() {
-    let test = Test {
-        ramp: us(5_000),
-        duration: Some(us(20_000)),
-        volume: None,
-        ..test(Bytes::kibi(16), Pattern::Uniform, true, 32)
-    };
+    let test = lasting(us(20_000), test(Bytes::kibi(16), Pattern::Uniform, true, 32));
+    let test = Test { ramp: us(5_000), ..test };
     let sample = run(&metered(flash_power()), &test);
     let seen = energy(&sample);
     assert_eq!(seen.elapsed, us(20_000));
@@ -209,7 +198,7 @@ fn writes_take_their_programs_after_the_last_answer_too() {
 }
 
 fn disk(states: Vec<PowerState>) -> SystemSpec {
-    let disk = small_disk();
+    let disk = DiskSpec::example();
     let power = PowerSpec {
         idle: mw(4_000),
         controller: mw(500),

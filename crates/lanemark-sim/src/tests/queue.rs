@@ -1,18 +1,16 @@
 //! Tests queues and interrupts in whole systems: shares, exact delays, and invariants.
 
-use crate::simulator::{Completion, Simulator};
+use crate::simulator::Simulator;
 use crate::spec::submission::Submission;
 use crate::spec::{ProtocolKind, SystemSpec};
-use crate::tests::random_read;
-use crate::tests::runs::{at_rest, check_stages, nvme, sata, simulate, small_drive, unlimited};
+use crate::tests::runs::{
+    at_rest, check_stages, complete_all, nvme, sata, simulate, small_drive, unlimited,
+};
+use crate::tests::{at, latency, random_read, us};
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_schema::units::{Bytes, Instant, Ratio};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 use proptest::prelude::*;
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns a read of 4 KiB. Reads of adjacent positions use different dies.
 fn read(place: u64) -> Access {
@@ -34,10 +32,8 @@ fn count_served(system: &SystemSpec, depths: &[u32], count: u64) -> Vec<f64> {
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
     let mut submitted = 0;
     let mut submit = |simulator: &mut Simulator, thread: u32| {
-        let now = simulator.now();
-        simulator
-            .submit(Submission::new(now, read(submitted)).by(thread).tagged(thread.into()))
-            .unwrap();
+        let request = Submission::new(simulator.now(), read(submitted)).by(thread);
+        simulator.submit(request.tagged(thread.into())).unwrap();
         submitted += 1;
     };
     for (thread, &depth) in depths.iter().enumerate() {
@@ -46,8 +42,7 @@ fn count_served(system: &SystemSpec, depths: &[u32], count: u64) -> Vec<f64> {
     let mut shares = vec![0.0; depths.len()];
     for _ in 0..count {
         let completion = simulator.advance().unwrap();
-        let latency = completion.completed.since(completion.submitted);
-        assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
+        assert_eq!(completion.budget.total(), latency(&completion));
         shares[completion.tag as usize] += 1.0 / count as f64;
         submit(&mut simulator, completion.tag as u32);
     }
@@ -61,22 +56,16 @@ fn assert_shares(seen: &[f64], expected: &[f64]) {
     }
 }
 
-/// Returns all completions of `accesses`, submitted to thread 0 at their instants.
-fn complete_all(system: &SystemSpec, accesses: &[(Instant, u32)]) -> (Vec<Completion>, u64) {
+/// Returns the instants of completion of reads, in ascending order, and the number of interrupts. Each read is
+/// submitted at its instant and to its thread.
+fn completed(system: &SystemSpec, reads: &[(Instant, u32)]) -> (Vec<Instant>, u64) {
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
-    for (tag, &(at, thread)) in accesses.iter().enumerate() {
-        simulator
-            .submit(Submission::new(at, read(tag as u64)).by(thread).tagged(tag as u64))
-            .unwrap();
-    }
-    let mut completions = Vec::new();
-    while let Some(completion) = simulator.advance() {
-        let latency = completion.completed.since(completion.submitted);
-        assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
-        completions.push(completion);
-    }
-    assert_eq!(completions.len(), accesses.len());
-    (completions, simulator.interrupts())
+    let requests =
+        (0..).zip(reads).map(|(place, &(at, thread))| Submission::new(at, read(place)).by(thread));
+    let completions = complete_all(&mut simulator, requests);
+    let mut instants: Vec<Instant> = completions.iter().map(|done| done.completed).collect();
+    instants.sort_unstable();
+    (instants, simulator.interrupts())
 }
 
 #[test]
@@ -91,29 +80,25 @@ fn round_robin_gives_a_shallow_queue_the_share_of_a_deep_one() {
 #[test]
 fn every_nvme_completion_pays_its_interrupt() {
     let mut system = nvme(small_drive());
-    let accesses = [(Instant::ZERO, 0), (Instant::ZERO + us(500), 1)];
-    let (before, _) = complete_all(&system, &accesses);
+    let accesses = [(at(0), 0), (at(500), 1)];
+    let (before, _) = completed(&system, &accesses);
     system.attachments[0].protocol.interrupt_time = us(3);
-    let (after, interrupts) = complete_all(&system, &accesses);
+    let (after, interrupts) = completed(&system, &accesses);
     assert_eq!(interrupts, 2);
-    for (before, after) in before.iter().zip(&after) {
-        assert_eq!(after.completed, before.completed + us(3));
-    }
+    assert_eq!(after, [before[0] + us(3), before[1] + us(3)]);
 }
 
 #[test]
 fn one_ahci_interrupt_is_for_all_that_come_while_its_handler_runs() {
     let mut system = sata(small_drive());
     system.attachments[0].protocol.interrupt_time = us(50);
-    let (_, interrupts) =
-        complete_all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(1_000), 0)]);
+    let (_, interrupts) = completed(&system, &[(at(0), 0), (at(1_000), 0)]);
     assert_eq!(interrupts, 2, "far apart, each has its own");
     // The completions arrive within the 50 µs of the first handler, one frame after another.
-    let (completions, interrupts) = complete_all(&system, &[(Instant::ZERO, 0); 4]);
+    let (instants, interrupts) = completed(&system, &[(at(0), 0); 4]);
     assert_eq!(interrupts, 1);
     let complete = system.attachments[0].protocol.read_time / 2;
-    let first = completions[0].completed;
-    assert_eq!(completions[3].completed, first + complete * 3);
+    assert_eq!(instants[3], instants[0] + complete * 3);
 }
 
 #[test]
@@ -123,7 +108,7 @@ fn a_queue_of_the_highest_number_works_like_any_other() {
     system.attachments[0].protocol.queue_depth = 65_536;
     let accesses: Vec<_> =
         (0..64).map(|index| (Instant::ZERO, if index % 2 == 0 { 65_534 } else { 1 })).collect();
-    assert_eq!(complete_all(&system, &accesses).1, 64);
+    assert_eq!(completed(&system, &accesses).1, 64);
 }
 
 prop_compose! {

@@ -2,9 +2,10 @@
 
 use crate::run::driver::{RunLength, run_length_watched};
 use crate::spec::*;
-use crate::tests::drive::{BLOCK, access, latencies, one_die, us};
+use crate::tests::drive::{latencies, one_die};
 use crate::tests::runs::{checked, test};
 use crate::tests::trajectory::trajectory;
+use crate::tests::{BLOCK, access, pseudo_slc, us};
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -141,14 +142,7 @@ fn data_with_one_bit_in_each_cell_has_one_time() {
     let (mut system, _) = pair(Technology::Tlc, &[1, 2, 4]);
     let flash = system.attachments[0].drive.flash_mut();
     flash.blocks_per_plane = 80;
-    flash.translation.pseudo_slc = Some(PseudoSlcSpec {
-        capacity: Bytes::mebi(8),
-        growth: Bytes::ZERO,
-        read: us(20),
-        program: us(100),
-        fold_when_full: false,
-        emptied_when_idle: false,
-    });
+    flash.translation.pseudo_slc = Some(pseudo_slc(Bytes::mebi(8), Bytes::ZERO));
     let unit = system.attachments[0].drive.flash().unit();
     let writes = (0..6).map(|unit_number| {
         (us(1000 * unit_number), access(Operation::Write, unit * unit_number, unit))

@@ -8,16 +8,17 @@ use crate::run::replay::{
     RequestRefusal, Speed, replay,
 };
 use crate::spec::SystemSpec;
-use crate::tests::random_read;
 use crate::tests::runs::{checked, nvme, sata, simulate, small_drive, times};
+use crate::tests::{assert_within, random_read, staged_ns, us};
 use lanemark_schema::result::{ReplayCounts, Sample};
 use lanemark_schema::rng::{Rng, StreamKey};
-use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::bound::BLOCK;
 use lanemark_schema::workload::{Access, Accesses, Operation, Test, TraceArrival};
 use proptest::prelude::*;
 
-const RECORDED: ReplaySettings = ReplaySettings {
+/// Settings of a replay at the recorded times.
+pub(crate) const RECORDED: ReplaySettings = ReplaySettings {
     pace: Pace::Recorded(Speed::RECORDED),
     wrap: false,
     laid_out: Bytes::mebi(64),
@@ -31,7 +32,7 @@ fn at_depth(queue_depth: u32) -> ReplaySettings {
 /// Returns a request to the first device, this many microseconds after the first request.
 fn arrival(at_us: u64, operation: Operation, offset: u64, length: u64) -> TraceArrival {
     TraceArrival {
-        at: Some(Instant::ZERO + Duration::from_microseconds(at_us)),
+        at: Some(Instant::ZERO + us(at_us)),
         device: 0,
         thread: 0,
         access: Access { operation, offset: Bytes(offset), length: Bytes(length) },
@@ -71,11 +72,6 @@ fn random_arrivals(count: u64, gap_us: u64, seed: u64) -> Vec<TraceArrival> {
     (0..count).map(&mut next).collect()
 }
 
-fn staged_ns(sample: &Sample) -> f64 {
-    let hops = &sample.path.as_ref().unwrap().hops;
-    hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum()
-}
-
 #[test]
 fn as_fast_as_possible_is_the_closed_loop_of_a_test() {
     for depth in [1, 8, 33] {
@@ -111,11 +107,7 @@ fn outstanding_is_rate_times_latency() {
         let (sample, replay) =
             run(&sata(small_drive()), &RECORDED, &random_arrivals(5_000, gap_us, 11));
         let model = sample.iops() * sample.latency().mean_ns() / 1e9;
-        let seen = replay.outstanding_mean;
-        assert!(
-            (seen / model - 1.0).abs() < 1e-4,
-            "gap {gap_us} us: {seen} outstanding for {model}"
-        );
+        assert_within(replay.outstanding_mean, model, 1e-4);
         assert!((staged_ns(&sample) - sample.latency().mean_ns()).abs() < 0.51);
     }
 }

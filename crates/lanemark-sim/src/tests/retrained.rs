@@ -7,22 +7,20 @@ use crate::link::{
     LinkModel, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
     UsbTransport,
 };
-use crate::run::replay::{Pace, ReplaySettings, Speed, replay};
+use crate::run::replay::{ReplaySettings, replay};
 use crate::spec::SystemSpec;
 use crate::spec::submission::Submission;
 use crate::tests::fault::with;
 use crate::tests::link::{dual, enclosed, pio};
+use crate::tests::replay::RECORDED;
 use crate::tests::runs::{
     checked, megabytes, nvme, run, sas, sata, share, small_drive, storage_at_rest, test, times,
     unlimited,
 };
+use crate::tests::{assert_within, lasting, ms};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
-use lanemark_schema::workload::{Access, Operation, Pattern, Test, TraceArrival};
-
-fn ms(milliseconds: u64) -> Duration {
-    Duration::from_microseconds(milliseconds * 1_000)
-}
+use lanemark_schema::workload::{Access, Operation, Pattern, TraceArrival};
 
 fn access(operation: Operation, offset: u64, length: u64) -> Access {
     Access { operation, offset: Bytes::kibi(offset), length: Bytes::kibi(length) }
@@ -57,11 +55,8 @@ fn second_load(system: &SystemSpec) -> Vec<(Duration, Budget)> {
     for begin in [ms(0), ms(LOAD)] {
         for drive in 0..system.drives() as u16 {
             for (at, access) in load() {
-                storage
-                    .submit(
-                        Submission::new(Instant::ZERO + begin + at, access).to(drive).tagged(tag),
-                    )
-                    .unwrap();
+                let request = Submission::new(Instant::ZERO + begin + at, access);
+                storage.submit(request.to(drive).tagged(tag)).unwrap();
                 tag += 1;
             }
         }
@@ -166,10 +161,8 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
     let wide = "retrain lanes=2 at=1ms";
     let narrow = "retrain link=0 lanes=1 at=2ms for=90ms";
     assert!(second_load(&with(&system, &[wide, narrow])) == after(&system, "retrain lanes=2"));
-    assert!(
-        second_load(&with(&system, &[wide, "retrain link=0 lanes=1 at=2ms"]))
-            == after(&system, "retrain lanes=1")
-    );
+    let kept = second_load(&with(&system, &[wide, "retrain link=0 lanes=1 at=2ms"]));
+    assert!(kept == after(&system, "retrain lanes=1"));
     // A shared link can be addressed on the path of each drive.
     let system = behind_an_uplink();
     let first = "retrain link=0 lanes=1 drive=0 at=1ms";
@@ -177,9 +170,8 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
     let narrow = after(&system, "retrain link=0 lanes=1");
     assert!(second_load(&with(&system, &[first, second])) == narrow);
     let second = "retrain link=0 lanes=2 drive=1 at=2ms";
-    assert!(
-        second_load(&with(&system, &[first, second])) == after(&system, "retrain link=0 lanes=2")
-    );
+    let seen = second_load(&with(&system, &[first, second]));
+    assert!(seen == after(&system, "retrain link=0 lanes=2"));
     // The links of two ports are distinct.
     let system = dual(&small_drive());
     let first = "retrain speed=3Gb/s at=2ms for=90ms";
@@ -197,12 +189,7 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
 
 #[test]
 fn a_replay_over_a_retrained_link_equals_one_over_the_new_link() {
-    let plan = ReplaySettings {
-        pace: Pace::Recorded(Speed::RECORDED),
-        wrap: false,
-        laid_out: Bytes::mebi(32),
-        seed: 1,
-    };
+    let plan = ReplaySettings { laid_out: Bytes::mebi(32), ..RECORDED };
     let arrivals: Vec<TraceArrival> = (0..)
         .zip(load())
         .map(|(line, (at, access))| {
@@ -232,17 +219,12 @@ fn a_shared_link_that_trains_in_the_middle_carries_the_mean_of_before_and_after(
         LinkModel::Pcie(Pcie::new(PcieGeneration::One, 2, Bytes(128), Bytes(512)));
     share(&mut system, 1);
     let system = times(system, 2);
-    let test = Test {
-        volume: None,
-        duration: Some(ms(100)),
-        ..test(Bytes::kibi(128), Pattern::Sequential, true, 8)
-    };
+    let test = lasting(ms(100), test(Bytes::kibi(128), Pattern::Sequential, true, 8));
     let rate = |system: &SystemSpec| megabytes(&run(system, &test));
     let before = rate(&system);
     let after = rate(&trained(&system, "retrain link=0 lanes=1"));
     assert!((before / after - 2.0).abs() < 0.01, "the uplink is the limit: {before}, {after}");
     // A link that is addressed on the path of one drive is the shared link of both drives.
     let seen = rate(&with(&system, &["retrain link=0 lanes=1 drive=1 at=50ms"]));
-    let mean = f64::midpoint(before, after);
-    assert!((seen / mean - 1.0).abs() < 0.02, "{seen} for {mean} MB/s");
+    assert_within(seen, f64::midpoint(before, after), 0.02);
 }

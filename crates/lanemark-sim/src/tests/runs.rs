@@ -1,18 +1,15 @@
 //! Compares the simulator with closed forms, and tests invariants of every system.
 
-use crate::link::{
-    LinkModel, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
-    UsbTransport,
-};
+use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, UsbRate, UsbTransport};
 use crate::spec::*;
 use crate::tests::link::enclosed;
-use crate::tests::random_read;
 use crate::tests::trajectory::trajectory;
+use crate::tests::{assert_within, lasting, latency, random_read, staged_ns, us};
 use crate::*;
-use lanemark_schema::result::Sample;
+use lanemark_schema::result::{HopId, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
-use lanemark_schema::workload::fault::{LinkSelector, ReadRetries, TrainedRate};
+use lanemark_schema::workload::fault::ReadRetries;
 use lanemark_schema::workload::{Fault, FaultKind, Pattern, Test};
 use proptest::prelude::*;
 
@@ -49,16 +46,8 @@ pub(crate) fn times(mut system: SystemSpec, count: usize) -> SystemSpec {
 }
 
 pub(crate) fn sata(drive: DriveSpec) -> SystemSpec {
-    let mut system = nvme(drive);
-    system.attachments[0].protocol.kind = ProtocolKind::Ahci;
-    system.attachments[0].protocol.queues = 1;
-    system.attachments[0].protocol.queue_depth = 32;
-    system.attachments[0].port_path.links.push(LinkSpec {
-        name: "SATA 6 Gb/s".to_owned(),
-        model: LinkModel::Sata(Sata::new(SataRate::Gen3, SataCommands::Queued)),
-        latency: Duration::ZERO,
-        speed: 1,
-    });
+    let mut system = SystemSpec::example_disk();
+    system.attachments[0].drive = drive;
     system
 }
 
@@ -74,6 +63,21 @@ pub(crate) fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
         speed: 1,
     });
     system
+}
+
+/// Returns the first link of the first drive's path.
+pub(crate) fn uplink(system: &SystemSpec) -> Pcie {
+    let LinkModel::Pcie(pcie) = system.attachments[0].port_path.links[0].model else {
+        unreachable!()
+    };
+    pcie
+}
+
+/// Returns the time of a drive for a read of 4 KiB.
+pub(crate) fn media_read_time(drive: &DriveSpec) -> Duration {
+    let flash = drive.flash();
+    let front_end = drive.front_end.read_time + drive.front_end.read_latency;
+    front_end + flash.command_time + flash.read.mean() + Bytes::kibi(4) / flash.channel_rate
 }
 
 /// Returns a drive that is never the bottleneck of its path.
@@ -103,11 +107,11 @@ pub(crate) fn simulate(
     system: &SystemSpec,
     test: &Test,
     key: StreamKey,
-) -> Result<lanemark_schema::result::Sample, SimError> {
+) -> Result<Sample, SimError> {
     run_test(&checked(system), &test.clone().checked().unwrap(), key)
 }
 
-pub(crate) fn run(system: &SystemSpec, test: &Test) -> lanemark_schema::result::Sample {
+pub(crate) fn run(system: &SystemSpec, test: &Test) -> Sample {
     simulate(system, test, StreamKey::from_seed(1)).unwrap()
 }
 
@@ -119,7 +123,7 @@ pub(crate) fn checked(system: &SystemSpec) -> CheckedSystem {
 #[test]
 fn a_write_also_takes_the_file_systems_processor_time() {
     let mut system = nvme(unlimited());
-    system.cpu.write_submit = Duration::from_microseconds(100);
+    system.cpu.write_submit = us(100);
     // A request that is split into two commands takes the file system's write time only once.
     system.attachments[0].protocol.transfer_max = Bytes::kibi(4);
     let rate = |block: u64, read, threads| {
@@ -132,9 +136,7 @@ fn a_write_also_takes_the_file_systems_processor_time() {
     }
     assert!(rate(4, true, 1) > 100_000.0);
     let write = test(Bytes::kibi(4), Pattern::Uniform, false, 16);
-    let all = crate::run::ceiling::ceilings(&system, &write);
-    let formula =
-        &all.iter().find(|one| one.id == lanemark_schema::result::HopId::Cpu).unwrap().formula;
+    let formula = ceiling_of(&system, &write, HopId::Cpu).formula;
     assert!(formula.contains("a read") && formula.contains("a write on 1 of 4 cores"), "{formula}");
     assert_eq!(checked(&system).device_side().cpu.write_submit, Duration::ZERO);
 }
@@ -144,12 +146,35 @@ pub(crate) fn at_rest(system: &SystemSpec, content: PriorContent) -> Simulator {
     Simulator::new(&checked(system), content, StreamKey::from_seed(1))
 }
 
+/// Returns the ceiling of a hop under a load.
+pub(crate) fn ceiling_of(system: &SystemSpec, load: &Test, hop: HopId) -> Ceiling {
+    ceilings(system, load).into_iter().find(|ceiling| ceiling.id == hop).unwrap()
+}
+
+/// Submits `requests`, and returns their completions in the order of `requests`.
+pub(crate) fn complete_all(
+    simulator: &mut Simulator,
+    requests: impl Iterator<Item = Submission>,
+) -> Vec<Completion> {
+    let requests: Vec<Submission> = requests.collect();
+    for (tag, request) in (0..).zip(&requests) {
+        simulator.submit(request.tagged(tag)).unwrap();
+    }
+    let mut seen: Vec<Completion> = std::iter::from_fn(|| simulator.advance()).collect();
+    for done in &seen {
+        assert_eq!(done.budget.total(), latency(done), "stages must sum to the latency");
+    }
+    assert_eq!((seen.len(), simulator.outstanding()), (requests.len(), 0));
+    seen.sort_by_key(|done| done.tag);
+    seen
+}
+
 /// Returns an idle system with its volume.
 pub(crate) fn storage_at_rest(system: &SystemSpec, content: PriorContent) -> Storage {
     Storage::new(&checked(system), content, StreamKey::from_seed(1))
 }
 
-pub(crate) fn megabytes(sample: &lanemark_schema::result::Sample) -> f64 {
+pub(crate) fn megabytes(sample: &Sample) -> f64 {
     sample.throughput().as_megabytes()
 }
 
@@ -157,16 +182,12 @@ pub(crate) fn megabytes(sample: &lanemark_schema::result::Sample) -> f64 {
 fn one_read_takes_the_sum_of_its_stages() {
     let system = nvme(small_drive());
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
-    let LinkModel::Pcie(pcie) = system.attachments[0].port_path.links[0].model else {
-        unreachable!()
-    };
+    let pcie = uplink(&system);
     let drive = &system.attachments[0].drive;
     let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150)       // doorbell
         + Duration::from_nanoseconds(500 + 300) // entry fetched
-        + drive.front_end.read_time + drive.front_end.read_latency
-        + drive.flash().command_time + drive.flash().read.mean()
-        + Bytes::kibi(4) / drive.flash().channel_rate
+        + media_read_time(drive)
         + pcie.write_time(Bytes::kibi(4)) // data, followed by the completion
         + pcie.write_time(Bytes(16))
         + pcie.write_time(Bytes(4))
@@ -178,34 +199,31 @@ fn one_read_takes_the_sum_of_its_stages() {
 #[test]
 fn a_saturated_pcie_link_carries_its_closed_form() {
     let system = nvme(unlimited());
-    let LinkModel::Pcie(pcie) = system.attachments[0].port_path.links[0].model else {
-        unreachable!()
-    };
+    let pcie = uplink(&system);
     let block = Bytes::kibi(128);
     let overhead =
         pcie.read_request_time(Bytes(64)) + pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4));
     let formula = (block / (pcie.write_time(block) + overhead)).as_megabytes();
     let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 16)));
-    assert!((seen / formula - 1.0).abs() < 0.002, "{seen} for {formula} MB/s");
+    assert_within(seen, formula, 0.002);
 }
 
 #[test]
 fn saturated_dies_carry_their_closed_form() {
     let mut system = nvme(small_drive());
-    system.attachments[0].drive.flash_mut().read =
-        PageTimes::alike(Duration::from_microseconds(400));
+    system.attachments[0].drive.flash_mut().read = PageTimes::alike(us(400));
     let flash = system.attachments[0].drive.flash().clone();
     let block = flash.unit();
     let per_unit = flash.command_time + flash.read.mean() + block / flash.channel_rate;
     let formula = (block * flash.dies() / per_unit).as_megabytes();
     let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 64)));
-    assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+    assert_within(seen, formula, 0.005);
 }
 
 #[test]
 fn saturated_channels_carry_their_closed_form() {
     let mut system = nvme(small_drive());
-    system.attachments[0].drive.flash_mut().read = PageTimes::alike(Duration::from_microseconds(1));
+    system.attachments[0].drive.flash_mut().read = PageTimes::alike(us(1));
     system.attachments[0].drive.flash_mut().channel_rate = BytesPerSecond(100_000_000);
     system.attachments[0].drive.front_end.read_time = Duration::from_nanoseconds(10);
     let flash = system.attachments[0].drive.flash().clone();
@@ -213,7 +231,7 @@ fn saturated_channels_carry_their_closed_form() {
     let on_channel = flash.command_time + block / flash.channel_rate;
     let formula = (block * u64::from(flash.channels) / on_channel).as_megabytes();
     let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 32)));
-    assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+    assert_within(seen, formula, 0.005);
 }
 
 #[test]
@@ -232,8 +250,7 @@ fn sustained_writes_go_at_the_rate_of_programming() {
     let sample = run(&system, &test);
     // The buffer accepts its capacity immediately; the rest is written at the rate of the dies.
     let drained = sample.bytes() - system.attachments[0].drive.buffer;
-    let seen = (drained / sample.elapsed).as_megabytes();
-    assert!((seen / formula - 1.0).abs() < 0.02, "{seen} for {formula} MB/s");
+    assert_within((drained / sample.elapsed).as_megabytes(), formula, 0.02);
 }
 
 #[test]
@@ -249,20 +266,19 @@ fn a_short_write_is_done_when_it_is_buffered() {
 fn recently_written_data_is_read_from_the_buffer() {
     use lanemark_schema::workload::{Access, Operation};
     let mut simulator = at_rest(&nvme(small_drive()), Bytes::ZERO.into());
-    let access = |operation| Access { operation, offset: Bytes::ZERO, length: Bytes::kibi(4) };
-    simulator.submit(Submission::new(Instant::ZERO, access(Operation::Write))).unwrap();
-    let written = simulator.advance().unwrap();
-    simulator
-        .submit(Submission::new(written.completed, access(Operation::Read)).tagged(1))
-        .unwrap();
-    let read = simulator.advance().unwrap();
-    assert!(read.completed.since(read.submitted) < Duration::from_microseconds(20));
+    let mut completed = |at, operation| {
+        let access = Access { operation, offset: Bytes::ZERO, length: Bytes::kibi(4) };
+        simulator.submit(Submission::new(at, access)).unwrap();
+        simulator.advance().unwrap().completed
+    };
+    let written = completed(Instant::ZERO, Operation::Write);
+    assert!(completed(written, Operation::Read).since(written) < us(20));
 }
 
 #[test]
 fn one_core_carries_no_more_than_its_time_per_request() {
     let mut system = nvme(unlimited());
-    system.attachments[0].protocol.read_time = Duration::from_microseconds(5);
+    system.attachments[0].protocol.read_time = us(5);
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 32));
     assert!((sample.iops() / 200_000.0 - 1.0).abs() < 0.01, "{} IOPS", sample.iops());
     assert_eq!(sample.path.unwrap().busiest, "CPU core");
@@ -273,8 +289,8 @@ fn a_sleeping_core_delays_one_request_but_not_many() {
     let mut system = nvme(small_drive());
     let alone = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
     let before = run(&system, &alone).latency();
-    system.cpu.wake = Duration::from_microseconds(40);
-    system.cpu.idle_after = Duration::from_microseconds(5);
+    system.cpu.wake = us(40);
+    system.cpu.idle_after = us(5);
     let after = run(&system, &alone).latency();
     assert_eq!(after.max_ns().unwrap(), before.max_ns().unwrap() + 40_000);
     // With a hundred outstanding requests, the core does not have time to sleep.
@@ -288,7 +304,7 @@ fn a_sleeping_core_delays_one_request_but_not_many() {
 fn ahci_holds_at_most_32_commands() {
     // With 64 outstanding requests, half wait in the host: Little's law for the 32 slots limits the rate.
     let mut system = sata(small_drive());
-    system.attachments[0].drive.front_end.read_latency = Duration::from_microseconds(1000);
+    system.attachments[0].drive.front_end.read_latency = us(1000);
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 64));
     assert!(sample.iops() < 32.0 / 0.001, "{} IOPS", sample.iops());
     let deeper = nvme(system.attachments[0].drive.clone());
@@ -306,27 +322,6 @@ fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
 }
 
 #[test]
-fn a_link_that_retrains_carries_less_from_then_on() {
-    let mut system = nvme(unlimited());
-    let test = Test {
-        volume: None,
-        duration: Some(Duration::from_microseconds(200_000)),
-        ..test(Bytes::kibi(128), Pattern::Sequential, true, 16)
-    };
-    let before = megabytes(&run(&system, &test));
-    let narrow = LinkModel::Pcie(Pcie::new(PcieGeneration::Three, 1, Bytes(128), Bytes(512)));
-    let to = TrainedRate { lanes: Some(1), ..TrainedRate::default() };
-    let kind = FaultKind::Retrain { link: LinkSelector::default(), to };
-    system.faults = vec![Fault::at(Duration::from_microseconds(100_000), kind)];
-    let seen = megabytes(&run(&system, &test));
-    system.faults.clear();
-    system.attachments[0].port_path.links[0].model = narrow;
-    let after = megabytes(&run(&system, &test));
-    let expected = f64::midpoint(before, after);
-    assert!((seen / expected - 1.0).abs() < 0.03, "{seen} for {expected} MB/s");
-}
-
-#[test]
 fn drives_behind_one_uplink_share_it_and_no_more() {
     let test = test(Bytes::kibi(128), Pattern::Sequential, true, 8);
     let alone = megabytes(&run(&behind_one_uplink(unlimited(), 1, 4), &test));
@@ -334,23 +329,15 @@ fn drives_behind_one_uplink_share_it_and_no_more() {
     let four = run(&behind_one_uplink(unlimited(), 4, 4), &test);
     // One drive is limited by its SATA link, two drives by their SATA links, and four drives by the uplink.
     assert!((megabytes(&two) / alone - 1.4).abs() < 0.02 || megabytes(&two) > 1.35 * alone);
-    let LinkModel::Pcie(pcie) = behind_one_uplink(unlimited(), 1, 4).trunk[0].model else {
-        unreachable!()
-    };
+    let pcie = Pcie::new(PcieGeneration::One, 4, Bytes(128), Bytes(512));
     let block = Bytes::kibi(128);
     let messages = pcie.write_time(Bytes(16))
         + pcie.write_time(Bytes(4))
         + pcie.read_request_time(Bytes(64)) * 2;
     let formula = (block / (pcie.write_time(block) + messages)).as_megabytes();
-    assert!(
-        (megabytes(&four) / formula - 1.0).abs() < 0.01,
-        "{} for {formula} MB/s",
-        megabytes(&four)
-    );
-    let path = four.path.unwrap();
-    assert_eq!(path.busiest, "PCIe 3.0 x4", "the uplink's name in this fixture");
-    let waits: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
-    assert!((waits - four.reads.unwrap().latency.mean_ns()).abs() < 0.51);
+    assert_within(megabytes(&four), formula, 0.01);
+    assert!((staged_ns(&four) - four.latency().mean_ns()).abs() < 0.51);
+    assert_eq!(four.path.unwrap().busiest, "PCIe 3.0 x4", "the uplink's name in this fixture");
 }
 
 #[test]
@@ -364,31 +351,20 @@ fn a_shared_uplink_is_fair_to_its_ports() {
         length: Bytes::kibi(128),
     };
     // Drive 0 keeps sixteen requests outstanding, and the others keep two.
-    for drive in 0..4u16 {
+    let submit = |simulator: &mut Simulator, at, drive: u16, turn| {
+        let read = Submission::new(at, access(turn)).to(drive);
+        simulator.submit(read.by(drive.into()).tagged(drive.into())).unwrap();
+    };
+    for drive in 0..4 {
         for turn in 0..if drive == 0 { 16 } else { 2 } {
-            simulator
-                .submit(
-                    Submission::new(Instant::ZERO, access(turn))
-                        .to(drive)
-                        .by(drive.into())
-                        .tagged(drive.into()),
-                )
-                .unwrap();
+            submit(&mut simulator, Instant::ZERO, drive, turn);
         }
     }
     let mut counts = [0u64; 4];
     for turn in 0..4000 {
         let done = simulator.advance().unwrap();
         counts[done.tag as usize] += 1;
-        let drive = done.tag as u16;
-        simulator
-            .submit(
-                Submission::new(done.completed, access(turn))
-                    .to(drive)
-                    .by(drive.into())
-                    .tagged(done.tag),
-            )
-            .unwrap();
+        submit(&mut simulator, done.completed, done.tag as u16, turn);
     }
     // Two bursts in flight suffice for an equal share; sixteen do not increase it.
     assert!(counts.iter().all(|&count| (960..1040).contains(&count)), "{counts:?}");
@@ -435,8 +411,8 @@ prop_compose! {
         let mut drive = small_drive();
         *drive.flash_mut() = FlashSpec {
             channels, dies_per_channel, planes, page: Bytes::kibi(4 * page),
-            read: PageTimes::alike(Duration::from_microseconds(read_us)),
-            program: PageTimes::alike(Duration::from_microseconds(program_us)),
+            read: PageTimes::alike(us(read_us)),
+            program: PageTimes::alike(us(program_us)),
             channel_rate: BytesPerSecond(rate * 1_000_000),
             blocks_per_plane: 4096,
             ..drive.flash().clone()
@@ -452,9 +428,8 @@ prop_compose! {
 /// Checks that the stages of a sample add up to its latency, and that no hop is more than fully utilised.
 pub(crate) fn check_stages(sample: &Sample) -> Result<(), TestCaseError> {
     let path = sample.path.as_ref().unwrap();
-    let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
     // The histogram stores whole nanoseconds, so the means may differ by half a nanosecond.
-    prop_assert!((staged - sample.latency().mean_ns()).abs() <= 0.51);
+    prop_assert!((staged_ns(sample) - sample.latency().mean_ns()).abs() <= 0.51);
     for hop in &path.hops {
         prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
     }
@@ -536,8 +511,7 @@ fn a_step_that_takes_too_long_is_no_system() {
 #[test]
 fn a_run_that_reaches_the_end_of_simulated_time_ends_and_is_no_result() {
     let span = Bytes::mebi(32);
-    let timed =
-        Test { span, volume: None, duration: Some(Duration::from_seconds(1)), ..random_read() };
+    let timed = lasting(Duration::from_seconds(1), Test { span, ..random_read() });
     let sample = simulate(&reading_in(STEP_TIME_MAX), &timed, StreamKey::from_seed(1)).unwrap();
     assert!(sample.reads.is_none(), "a drive that has not answered yet has read nothing");
     let pausing = Test { span, ..random_read() }.with(|load| load.think = Duration::INPUT_MAX);

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use crate::run::sensitivity::{compute_sensitivity, sensitivity, variants};
 use crate::spec::{CheckedSystem, SystemSpec};
 use crate::tests::runs::{checked, nvme, sata, simulate, small_drive, test, unlimited};
-use crate::tests::{disk, link};
+use crate::tests::{disk, link, us};
 use lanemark_schema::result::{ChangeGain, HopId, Sensitivity, SystemChange};
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{ArrivalProcess, CheckedTest, Load, Pattern, Test, TestError};
 
 const KEY: StreamKey = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
@@ -76,7 +76,7 @@ fn one_read_at_a_time_gains_from_the_die_and_twice_as_much_from_two() {
 fn a_core_that_is_the_limit_is_found() {
     let mut system = nvme(unlimited());
     system.cpu.cores = 1;
-    system.cpu.request_submit = Duration::from_microseconds(20);
+    system.cpu.request_submit = us(20);
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 16);
     let asked = sensitivity_of(&system, &reads);
     assert_eq!(bottleneck(&asked), "CPU core");
@@ -147,14 +147,14 @@ fn a_lucky_order_of_reads_is_lost_to_a_faster_link_as_to_one_more_request() {
     let mut drive = small_drive();
     let flash = drive.flash_mut();
     (flash.channels, flash.dies_per_channel, flash.blocks_per_plane) = (3, 3, 4096);
-    flash.read = crate::spec::PageTimes::alike(Duration::from_microseconds(51));
+    flash.read = crate::spec::PageTimes::alike(us(51));
     flash.channel_rate.0 = 482_000_000;
     let rate = |depth, speed| {
         let mut system = nvme(drive.clone());
         system.attachments[0].port_path.links[0].speed = speed;
         let reads = Test {
             volume: Some(Bytes::kibi(24) * 6_000),
-            ramp: Duration::from_microseconds(100_000),
+            ramp: us(100_000),
             ..test(Bytes::kibi(24), Pattern::Sequential, true, depth)
         };
         simulate(&system, &reads, KEY).unwrap().iops()
@@ -211,7 +211,7 @@ proptest! {
         let mut drive = small_drive();
         let flash = drive.flash_mut();
         (flash.channels, flash.dies_per_channel, flash.blocks_per_plane) = (channels, dies, 4096);
-        flash.read = crate::spec::PageTimes::alike(Duration::from_microseconds(read_us));
+        flash.read = crate::spec::PageTimes::alike(us(read_us));
         flash.channel_rate.0 = rate * 1_000_000;
         let system = if over_sata { sata(drive) } else { nvme(drive) };
         let pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
@@ -223,7 +223,7 @@ proptest! {
                 // Writes are steady when the buffer is full: after 1 MiB at the 27 MB/s of a die, or earlier.
                 // Sequential reads are steady when the order in which requests reach the dies has settled, after a few
                 // thousand requests.
-                ramp: Duration::from_microseconds(100_000),
+                ramp: us(100_000),
                 ..test(block, pattern.clone(), true, depth)
             };
             test.with(|asked| asked.read_share = read_share).checked()

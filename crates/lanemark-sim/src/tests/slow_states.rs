@@ -1,30 +1,23 @@
 //! Tests of runs that must not end early, because the state of the drive changes after the first requests.
 
 use crate::run::driver::{RunLength, run_length_watched};
-use crate::spec::{DriveCondition, PseudoSlcSpec, SystemSpec, Technology};
+use crate::spec::{DriveCondition, SystemSpec, Technology};
 use crate::tests::runs::{checked, nvme, small_drive, test};
+use crate::tests::{pseudo_slc, us};
 use lanemark_schema::result::{Reserve, Sample};
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Pattern, Test};
 
 /// Returns a drive whose pseudo-SLC cache contains `cache_mib` MiB, with slow flash outside the cache.
 fn with_cache(cache_mib: u64) -> SystemSpec {
-    let us = Duration::from_microseconds;
     let mut drive = small_drive();
     drive.capacity = Bytes::mebi(640);
     let flash = drive.flash_mut();
     flash.technology = Technology::Tlc;
     flash.blocks_per_plane = 1_200;
     flash.read = crate::spec::PageTimes::alike(us(400));
-    flash.translation.pseudo_slc = Some(PseudoSlcSpec {
-        growth: Bytes::ZERO,
-        capacity: Bytes::mebi(cache_mib),
-        read: us(20),
-        program: us(150),
-        fold_when_full: false,
-        emptied_when_idle: false,
-    });
+    flash.translation.pseudo_slc = Some(pseudo_slc(Bytes::mebi(cache_mib), Bytes::ZERO));
     nvme(drive)
 }
 

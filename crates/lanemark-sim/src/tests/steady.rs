@@ -4,6 +4,7 @@
 use crate::drive::write_amplification;
 use crate::spec::{DriveCondition, DriveSpec, ERASED_MIN};
 use crate::tests::runs::{nvme, run, simulate, small_drive, test};
+use crate::tests::{assert_within, lasting, staged_ns, us};
 use lanemark_schema::result::DrivePhases;
 use lanemark_schema::result::Sample;
 use lanemark_schema::result::steady::{ROUNDS_MAX, RoundsOutcome, WINDOW, judge};
@@ -23,12 +24,8 @@ fn drive(condition: DriveCondition) -> DriveSpec {
 
 /// Returns a test of random 4 KiB writes on the whole drive for `seconds`.
 fn writes(drive: &DriveSpec, seconds: u64) -> Test {
-    Test {
-        span: drive.capacity,
-        volume: None,
-        duration: Some(Duration::from_seconds(seconds)),
-        ..test(Bytes::kibi(4), Pattern::Uniform, false, 32)
-    }
+    let whole = test(Bytes::kibi(4), Pattern::Uniform, false, 32);
+    lasting(Duration::from_seconds(seconds), Test { span: drive.capacity, ..whole })
 }
 
 fn in_rounds(drive: &DriveSpec, length: Duration, tracked: TrackedFigure) -> Test {
@@ -41,10 +38,6 @@ fn theory(drive: &DriveSpec) -> f64 {
     let flash = drive.flash();
     let filled = f64::from(flash.blocks_per_plane - ERASED_MIN) - 0.5;
     write_amplification(filled * flash.superblock().get() as f64 / drive.capacity.get() as f64)
-}
-
-fn assert_within(seen: f64, expected: f64, share: f64) {
-    assert!((seen / expected - 1.0).abs() < share, "{seen} for {expected}");
 }
 
 #[test]
@@ -137,7 +130,7 @@ fn unwritten_flash_is_spare_to_collection() {
 #[test]
 fn the_sample_of_a_test_of_rounds_is_its_last_five() {
     let drive = drive(DriveCondition::Random);
-    let length = Duration::from_microseconds(200_000);
+    let length = us(200_000);
     for tracked in [TrackedFigure::Iops, TrackedFigure::Throughput, TrackedFigure::Latency] {
         let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, tracked));
         let steady = sample.steady.clone().unwrap();
@@ -147,18 +140,13 @@ fn the_sample_of_a_test_of_rounds_is_its_last_five() {
             rounds.iter().map(of).sum::<f64>() / WINDOW as f64
         };
         assert_within(sample.iops(), mean(|round| round.iops), 1e-9);
-        assert_within(
-            sample.throughput().0 as f64,
-            mean(|round| round.throughput_bytes_per_second),
-            1e-6,
-        );
+        let seen = sample.throughput().0 as f64;
+        assert_within(seen, mean(|round| round.throughput_bytes_per_second), 1e-6);
         assert_within(sample.latency().mean_ns(), mean(|round| round.latency_mean_ns), 0.02);
         let written: u64 =
             rounds.iter().map(|round| round.drive.unwrap().flash_written().get()).sum();
         assert_eq!(sample.drive.unwrap().flash_written(), Bytes(written));
-        let path = sample.path.unwrap();
-        let spent: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
-        assert_within(spent, mean(|round| round.latency_mean_ns), 0.02);
+        assert_within(staged_ns(&sample), mean(|round| round.latency_mean_ns), 0.02);
     }
 }
 
@@ -167,7 +155,7 @@ fn the_sample_of_a_test_of_rounds_is_its_last_five() {
 fn the_energy_of_rounds_covers_the_last_five() {
     let mut drive = drive(DriveCondition::Random);
     drive.power = Some(crate::tests::power::flash_power());
-    let length = Duration::from_microseconds(400_000);
+    let length = us(400_000);
     let rounds = run(&nvme(drive.clone()), &in_rounds(&drive, length, TrackedFigure::Iops));
     let whole = run(&nvme(drive.clone()), &writes(&drive, 2));
     let of_rounds = rounds.energy.unwrap();
@@ -180,7 +168,7 @@ fn the_energy_of_rounds_covers_the_last_five() {
 fn a_test_that_never_becomes_steady_ends_after_25_rounds_and_says_so() {
     // The rounds are so short that almost no round contains a completion.
     let drive = drive(DriveCondition::Purged);
-    let length = Duration::from_microseconds(1);
+    let length = us(1);
     let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, TrackedFigure::Iops));
     let steady = sample.steady.unwrap();
     assert_eq!(steady.rounds.len(), ROUNDS_MAX);
@@ -191,13 +179,9 @@ fn a_test_that_never_becomes_steady_ends_after_25_rounds_and_says_so() {
 #[test]
 fn a_series_adds_up_to_its_sample_and_changes_nothing() {
     let drive = drive(DriveCondition::Random);
-    let mixed = Test {
-        ramp: Duration::from_microseconds(20_000),
-        duration: Some(Duration::from_microseconds(500_000)),
-        ..writes(&drive, 1)
-    }
-    .with(|asked| asked.read_share = lanemark_schema::units::Ratio::new(0.5).unwrap());
-    let interval = Duration::from_microseconds(7_000);
+    let mixed = Test { ramp: us(20_000), duration: Some(us(500_000)), ..writes(&drive, 1) }
+        .with(|asked| asked.read_share = Ratio::HALF);
+    let interval = us(7_000);
     let system = nvme(drive);
     let plain = run(&system, &mixed);
     let watched =
@@ -221,7 +205,7 @@ fn a_test_of_a_minute_is_recorded_by_itself() {
     let system = nvme(drive(DriveCondition::Fresh));
     let one = writes(&system.attachments[0].drive, 60).with(|write| {
         write.queue_depth = 1;
-        write.think = Duration::from_microseconds(50_000);
+        write.think = us(50_000);
     });
     let key = StreamKey::from_seed(1);
     let series = simulate(&system, &one, key).unwrap().series.unwrap();
@@ -251,14 +235,10 @@ fn a_measured_parallel_share_matches_simulated_collection() {
         assert_within(sample.iops(), simulated.iops(), 0.05);
         assert_within(sample.drive.unwrap().write_amplification().unwrap(), amplification, 0.02);
 
-        let mut in_order = test.clone();
-        in_order.requests_mut().unwrap().pattern = Pattern::Sequential;
-        let fresh = {
-            let mut fresh = measured.clone();
-            fresh.flash_mut().translation.beside_collection = None;
-            run(&nvme(fresh), &in_order).iops()
-        };
-        assert_within(run(&nvme(measured), &in_order).iops(), fresh, 0.01);
+        let in_order = test.with(|write| write.pattern = Pattern::Sequential);
+        let beside = run(&nvme(measured.clone()), &in_order).iops();
+        measured.flash_mut().translation.beside_collection = None;
+        assert_within(beside, run(&nvme(measured), &in_order).iops(), 0.01);
     }
 }
 

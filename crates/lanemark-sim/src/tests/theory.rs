@@ -2,11 +2,13 @@
 //! Little's law.
 
 use crate::spec::*;
-use crate::tests::runs::{at_rest, nvme, simulate, unlimited};
+use crate::tests::runs::{at_rest, nvme, simulate, test, unlimited};
+use crate::tests::{assert_within, staged_ns, us};
 use crate::*;
+use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::rng::{Rng, StreamKey};
-use lanemark_schema::units::{Bytes, Duration, Instant};
-use lanemark_schema::workload::{Access, Operation, Test};
+use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
 /// Returns a system whose drive contains no data, so that reads do not need flash. It takes no time except the times
 /// that `change` sets.
@@ -34,7 +36,7 @@ fn read(offset: u64, length: Bytes) -> Access {
 /// (Pollaczek-Khinchine).
 #[test]
 fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {
-    let service = Duration::from_microseconds(10);
+    let service = us(10);
     let system = idle(|system| system.attachments[0].drive.front_end.read_time = service);
     for load in [0.3, 0.6, 0.85] {
         let mut rng = Rng::new(StreamKey::from_seed(11));
@@ -73,7 +75,7 @@ fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {
 /// are exact for exponential service at the queue and any distribution of the delays.
 #[test]
 fn a_closed_network_carries_what_mean_value_analysis_says() {
-    let think = Duration::from_microseconds(400);
+    let think = us(400);
     let mean = 32.0 * 1024.0;
     let system = idle(|system| {
         system.cpu.cores = 64;
@@ -97,9 +99,8 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
         };
         for customer in 0..customers {
             let access = next(&mut service);
-            simulator
-                .submit(Submission::new(Instant::ZERO, access).by(customer as u32).tagged(customer))
-                .unwrap();
+            let request = Submission::new(Instant::ZERO, access).by(customer as u32);
+            simulator.submit(request.tagged(customer)).unwrap();
         }
         let mut count = 0u64;
         let mut latency = 0.0;
@@ -110,13 +111,8 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
                 break;
             }
             let access = next(&mut service);
-            simulator
-                .submit(
-                    Submission::new(done.completed + think, access)
-                        .by(done.tag as u32)
-                        .tagged(done.tag),
-                )
-                .unwrap();
+            let again = Submission::new(done.completed + think, access).by(done.tag as u32);
+            simulator.submit(again.tagged(done.tag)).unwrap();
         }
         let elapsed = simulator.now().since(Instant::ZERO).as_seconds();
         (count as f64 / elapsed, latency / count as f64, service / (count + customers) as f64)
@@ -131,11 +127,7 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
         if [2, 4, 8, 16].contains(&customers) {
             let (seen, latency, _) = run(customers);
             assert!((seen / throughput - 1.0).abs() < 0.02, "{customers}: {seen} for {throughput}");
-            let expected = response + alone - service;
-            assert!(
-                (latency / expected - 1.0).abs() < 0.02,
-                "{customers}: {latency} for {expected}"
-            );
+            assert_within(latency, response + alone - service, 0.02);
         }
     }
 }
@@ -145,15 +137,12 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
 #[test]
 fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() {
     use lanemark_schema::workload::{ArrivalProcess, Load};
-    let service = Duration::from_microseconds(10);
+    let service = us(10);
     let system = idle(|system| system.attachments[0].drive.front_end.read_time = service);
     let load = Load::Open { rate_per_second: 80_000.0, process: ArrivalProcess::Poisson };
     let block = Bytes::kibi(4);
-    let test = Test {
-        volume: Some(block * 400_000),
-        ..crate::tests::runs::test(block, lanemark_schema::workload::Pattern::Uniform, true, 4096)
-    }
-    .with(|asked| asked.load = load);
+    let test = Test { volume: Some(block * 400_000), ..test(block, Pattern::Uniform, true, 4096) }
+        .with(|asked| asked.load = load);
     let key = StreamKey::from_seed(3);
     let sample = simulate(&system, &test, key).unwrap();
     let latency = sample.latency();
@@ -165,11 +154,7 @@ fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() 
     assert_eq!((kept.held_back, kept.lateness.count()), (0, 400_000));
     // Stages are in picoseconds, while a latency is rounded to whole nanoseconds and is off by up to half a nanosecond.
     // All requests that do not wait have the same rounding error.
-    let staged = |sample: &lanemark_schema::result::Sample| {
-        let hops = sample.path.as_ref().unwrap().hops.iter();
-        let stages: f64 = hops.map(|hop| hop.wait_ns + hop.service_ns).sum();
-        (stages - sample.latency().mean_ns()).abs() <= 0.5
-    };
+    let staged = |sample: &Sample| (staged_ns(sample) - sample.latency().mean_ns()).abs() <= 0.5;
     assert!(staged(&sample));
     // With two slots, all other requests wait in the host, and the latencies include that wait.
     let narrow = test.with(|asked| asked.queue_depth = 2);
@@ -188,18 +173,13 @@ fn flushes_and_trims_of_a_test_are_counted_apart() {
     let block = Bytes::kibi(4);
     let mix = RequestMix {
         flush_every: Some(10),
-        trim_share: lanemark_schema::units::Ratio::new(0.1).unwrap(),
+        trim_share: Ratio::new(0.1).unwrap(),
         ..RequestMix::default()
     };
-    let test = Test {
-        volume: Some(block * 10_000),
-        ..crate::tests::runs::test(block, lanemark_schema::workload::Pattern::Uniform, false, 8)
-    }
-    .with(|asked| asked.mix = mix);
+    let test = Test { volume: Some(block * 10_000), ..test(block, Pattern::Uniform, false, 8) }
+        .with(|asked| asked.mix = mix);
     let sample = simulate(&system, &test, StreamKey::from_seed(3)).unwrap();
-    let count = |direction: &Option<lanemark_schema::result::DirectionResult>| {
-        direction.as_ref().unwrap().latency.count()
-    };
+    let count = |one: &Option<DirectionResult>| one.as_ref().unwrap().latency.count();
     let writes = count(&sample.writes);
     let flushes = count(&sample.flushes);
     let trims = count(&sample.trims);

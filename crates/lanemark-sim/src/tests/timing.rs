@@ -6,18 +6,13 @@
 
 use crate::spec::*;
 use crate::tests::runs::{at_rest, nvme, run, sas, sata, small_drive, test, unlimited};
+use crate::tests::{BLOCK, lasting, pseudo_slc, us};
 use crate::*;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
-const BLOCK: Bytes = Bytes::kibi(4);
-
 /// A request: its time, its thread and its access.
 type Ask = (Duration, u32, Access);
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns a read at `at`; each `place` belongs to a different unit.
 fn read(at: Duration, thread: u32, place: u64) -> Ask {
@@ -34,9 +29,8 @@ fn run_requests(system: &SystemSpec, asks: &[Ask]) -> Simulator {
     assert_eq!(system.check(), Ok(()));
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, thread, access)) in asks.iter().enumerate() {
-        simulator
-            .submit(Submission::new(Instant::ZERO + at, access).by(thread).tagged(tag as u64))
-            .unwrap();
+        let request = Submission::new(Instant::ZERO + at, access).by(thread);
+        simulator.submit(request.tagged(tag as u64)).unwrap();
     }
     simulator
 }
@@ -272,12 +266,8 @@ fn a_test_counts_completions_between_its_ramp_and_its_end() {
     let near = |time: Duration| [time - tick, time, time + tick];
     for ramp in [vec![us(0), tick], near(one * 3).to_vec()].concat() {
         for duration in near(one * 10) {
-            let asked = Test {
-                volume: None,
-                duration: Some(duration),
-                ramp,
-                ..test(BLOCK, Pattern::Uniform, true, 1)
-            };
+            let asked = lasting(duration, test(BLOCK, Pattern::Uniform, true, 1));
+            let asked = Test { ramp, ..asked };
             let sample = run(&system, &asked);
             let counts = |number: &u64| one * *number >= ramp && one * *number <= ramp + duration;
             let expected = (1..20).filter(counts).count() as u64;
@@ -345,14 +335,7 @@ fn new_data_is_read_at_the_time_of_the_cache_that_holds_it() {
     let flash = drive.flash_mut();
     (flash.technology, flash.blocks_per_plane) = (Technology::Tlc, 400);
     flash.read = PageTimes::alike(us(80));
-    flash.translation.pseudo_slc = Some(PseudoSlcSpec {
-        capacity: Bytes::mebi(8),
-        growth: Bytes::mebi(56),
-        read: us(20),
-        program: us(150),
-        fold_when_full: false,
-        emptied_when_idle: false,
-    });
+    flash.translation.pseudo_slc = Some(pseudo_slc(Bytes::mebi(8), Bytes::mebi(56)));
     let mean = |drive: &DriveSpec, mebibytes| {
         let reads = Test {
             span: Bytes::mebi(mebibytes),
@@ -365,10 +348,7 @@ fn new_data_is_read_at_the_time_of_the_cache_that_holds_it() {
     let beyond = mean(&drive, 256);
     drive.flash_mut().condition = DriveCondition::Sequential;
     let old = mean(&drive, 32);
-    assert!(
-        (old - cached - 60.0).abs() < 0.1,
-        "{cached} us, and {old} us of data written long before"
-    );
+    assert!((old - cached - 60.0).abs() < 0.1, "{cached} us, and {old} us of old data");
     // A quarter of the map fits in the cache.
     assert!((old - beyond - 15.0).abs() < 2.0, "{beyond} us over a span four times the cache");
 }

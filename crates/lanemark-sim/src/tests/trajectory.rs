@@ -26,14 +26,8 @@ pub(crate) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
     let mut storage = storage_at_rest(system, PriorContent::for_test(test));
     let target = system.targets().start;
     let mut submit = |storage: &mut Storage, at, tag| {
-        storage
-            .submit(
-                Submission::new(at, accesses.next_access())
-                    .to(target)
-                    .by(tag as u32 % 4)
-                    .tagged(tag),
-            )
-            .unwrap();
+        let request = Submission::new(at, accesses.next_access()).to(target);
+        storage.submit(request.by(tag as u32 % 4).tagged(tag)).unwrap();
     };
     for tag in 0..u64::from(test.issue_depth()) {
         submit(&mut storage, Instant::ZERO, tag);

@@ -3,17 +3,14 @@
 
 use crate::spec::*;
 use crate::tests::runs::{nvme, simulate, small_drive, unlimited};
+use crate::tests::{assert_within, us};
 use crate::*;
-use lanemark_schema::result::Sample;
+use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
     DatabaseLog, LoadKind, PageClass, RequestsPerTransaction, Test, TransactionLoad,
 };
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 fn class(name: &str, mebi: u64, visits: f64, changed: Ratio) -> PageClass {
     PageClass { name: name.to_owned(), size: Bytes::mebi(mebi), visits, changed }
@@ -78,6 +75,15 @@ fn rate(sample: &Sample) -> f64 {
     sample.transactions.as_ref().unwrap().per_minute / 60.0
 }
 
+fn commits(sample: &Sample) -> f64 {
+    sample.transactions.as_ref().unwrap().commits_per_log_write.unwrap()
+}
+
+/// Returns the mean latency in microseconds.
+fn mean_us(direction: &Option<DirectionResult>) -> f64 {
+    direction.as_ref().map_or(0.0, |one| one.latency.mean_ns()) / 1e3
+}
+
 /// For N users, m processors and exponential times, the result is the stationary distribution of the machine-repair
 /// model (Kleinrock, Queueing Systems 1, 3.8).
 #[test]
@@ -116,34 +122,20 @@ fn commits_go_in_groups() {
     own.log.share = Ratio::ONE;
     let system = free(unlimited(), 64);
     let one = run(&system, &users(1, own.clone()));
-    let alone = one.transactions.as_ref().unwrap();
-    assert!((alone.commits_per_log_write.unwrap() - 1.0).abs() < 1e-9);
+    assert!((commits(&one) - 1.0).abs() < 1e-9);
     let write = one.writes.as_ref().unwrap().latency.mean_ns();
     assert!((rate(&one) * write / 1e9 - 1.0).abs() < 0.01, "{} of {write} ns", rate(&one));
     let many = run(&system, &users(32, own.clone()));
-    let group = many.transactions.as_ref().unwrap();
     let write = many.writes.as_ref().unwrap().latency.mean_ns();
-    assert!(
-        group.commits_per_log_write.unwrap() > 15.0,
-        "{}",
-        group.commits_per_log_write.unwrap()
-    );
-    let expected = group.commits_per_log_write.unwrap() / write * 1e9;
-    assert!((rate(&many) / expected - 1.0).abs() < 0.02, "{} for {expected}", rate(&many));
+    assert!(commits(&many) > 15.0, "{}", commits(&many));
+    assert_within(rate(&many), commits(&many) / write * 1e9, 0.02);
     own.log.outstanding = 32;
     let several = run(&system, &users(32, own.clone()));
-    let group = several.transactions.as_ref().unwrap();
-    assert!(
-        group.commits_per_log_write.unwrap() < 15.0,
-        "{}",
-        group.commits_per_log_write.unwrap()
-    );
+    assert!(commits(&several) < 15.0, "{}", commits(&several));
     own.log.flush = true;
     let flushed = run(&system, &users(32, own));
-    assert_eq!(
-        flushed.flushes.as_ref().unwrap().latency.count() / 100,
-        flushed.writes.as_ref().unwrap().latency.count() / 100
-    );
+    let count = |one: &Option<DirectionResult>| one.as_ref().unwrap().latency.count();
+    assert_eq!(count(&flushed.flushes) / 100, count(&flushed.writes) / 100);
     assert!(rate(&flushed) < rate(&several));
 }
 
@@ -158,19 +150,11 @@ fn one_user_waits_for_the_sum_of_its_parts() {
     let seen = sample.transactions.as_ref().unwrap();
     let model = own.buffer_use(Bytes::kibi(8), rate(&sample));
     assert!((model.reads - 2.25).abs() < 0.01, "a quarter of the pages is held: {model:?}");
-    assert!(
-        (seen.page_reads.unwrap() / model.reads - 1.0).abs() < 0.03,
-        "{} reads",
-        seen.page_reads.unwrap()
-    );
-    let mean = |direction: &Option<lanemark_schema::result::DirectionResult>| {
-        direction.as_ref().unwrap().latency.mean_ns() / 1e3
-    };
+    assert_within(seen.page_reads.unwrap(), model.reads, 0.03);
     let parts = 100.0
-        + seen.page_reads.unwrap() * mean(&sample.reads)
-        + seen.log_writes.unwrap() * mean(&sample.writes);
-    let response = seen.response.mean_ns() / 1e3;
-    assert!((response / parts - 1.0).abs() < 0.02, "{response} us for {parts}");
+        + seen.page_reads.unwrap() * mean_us(&sample.reads)
+        + seen.log_writes.unwrap() * mean_us(&sample.writes);
+    assert_within(seen.response.mean_ns() / 1e3, parts, 0.02);
 }
 
 /// A workload with counted requests submits them at the counted rate, regardless of the buffer.
@@ -192,21 +176,15 @@ fn locks_and_awaited_writes_take_their_time() {
     let system = free(unlimited(), 1);
     own.locks = 0.5;
     let sample = run(&system, &users(1, own.clone()));
-    let expected = 1.0 / (1.5 * 100e-6 + 400e-6);
-    assert!((rate(&sample) / expected - 1.0).abs() < 0.02, "{}", rate(&sample));
-    let response = sample.transactions.as_ref().unwrap().response.mean_ns() / 1e3;
-    assert!((response / 150.0 - 1.0).abs() < 0.02, "{response} us");
+    assert_within(rate(&sample), 1.0 / (1.5 * 100e-6 + 400e-6), 0.02);
+    assert_within(sample.transactions.as_ref().unwrap().response.mean_ns() / 1e3, 150.0, 0.02);
     own.locks = 0.0;
     own.counted = Some(RequestsPerTransaction { reads: 1.5, writes: 3.0, awaited: 2.0 });
     let sample = run(&nvme(small_drive()), &users(1, own));
     let seen = sample.transactions.as_ref().unwrap();
     assert!((seen.page_writes.unwrap() / 3.0 - 1.0).abs() < 0.02, "{:?}", seen.page_writes);
-    let mean = |one: &Option<lanemark_schema::result::DirectionResult>| {
-        one.as_ref().map_or(0.0, |one| one.latency.mean_ns()) / 1e3
-    };
-    let parts = 100.0 + 1.5 * mean(&sample.reads) + 2.0 * mean(&sample.writes);
-    let response = seen.response.mean_ns() / 1e3;
-    assert!((response / parts - 1.0).abs() < 0.03, "{response} us for {parts}");
+    let parts = 100.0 + 1.5 * mean_us(&sample.reads) + 2.0 * mean_us(&sample.writes);
+    assert_within(seen.response.mean_ns() / 1e3, parts, 0.03);
 }
 
 /// The number of working users is determined by the times for which each user is elsewhere and at work. Changed pages
@@ -224,14 +202,9 @@ fn population_and_page_writes_obey_their_laws() {
         let test = Test { ramp: us(4_000_000), ..users(24, own.clone()) };
         let sample = run(&nvme(small_drive()), &test);
         let seen = sample.transactions.as_ref().unwrap();
-        let here = rate(&sample) * (400e-6 + seen.response.mean_ns() / 1e9);
-        assert!((here / 24.0 - 1.0).abs() < 0.02, "{here} users");
+        assert_within(rate(&sample) * (400e-6 + seen.response.mean_ns() / 1e9), 24.0, 0.02);
         let model = own.buffer_use(Bytes::kibi(8), rate(&sample));
-        assert!(
-            (seen.page_writes.unwrap() / model.writes - 1.0).abs() < 0.05,
-            "{writers}: {} for {model:?}",
-            seen.page_writes.unwrap()
-        );
+        assert_within(seen.page_writes.unwrap(), model.writes, 0.05);
     }
 }
 
@@ -247,9 +220,7 @@ fn one_seed_gives_one_sample_and_requests_stay_in_the_span() {
     assert_ne!(other, run(&system, &test));
     assert!((rate(&other) / rate(&run(&system, &test)) - 1.0).abs() < 0.03);
     let outside = Test { offset: Bytes::mebi(40), ..test.clone() };
-    assert!(matches!(
-        simulate(&system, &outside, StreamKey::from_seed(1)),
-        Err(SimError::OutOfRange { .. })
-    ));
+    let outcome = simulate(&system, &outside, StreamKey::from_seed(1));
+    assert!(matches!(outcome, Err(SimError::OutOfRange { .. })));
     assert!(run(&system, &test).writes.is_some_and(|writes| writes.latency.count() > 0));
 }

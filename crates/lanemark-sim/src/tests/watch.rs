@@ -1,9 +1,9 @@
 //! Watched tests must report their progress in order, end within a bounded number of events, and otherwise have the
 //! same results.
 
-use crate::tests::random_read;
 use crate::tests::runs::{checked, nvme, small_drive};
 use crate::tests::transactions::{plain, users};
+use crate::tests::{lasting, random_read, us};
 use crate::*;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
@@ -15,16 +15,11 @@ const KEY: StreamKey = StreamKey { seed: 3, test: 0, repeat: 0, thread: 0 };
 /// of a database.
 fn tests() -> Vec<CheckedTest> {
     let read = Test { span: Bytes::mebi(32), ..random_read() }.with(|calls| calls.queue_depth = 8);
-    let timed = Test {
-        volume: None,
-        ramp: Duration::from_microseconds(50_000),
-        duration: Some(Duration::from_microseconds(200_000)),
-        ..read.clone()
-    };
+    let timed =
+        Test { volume: None, ramp: us(50_000), duration: Some(us(200_000)), ..read.clone() };
     let counted = Test { volume: Some(Bytes::mebi(256)), ..read.clone() };
     let both = Test { duration: Some(Duration::from_seconds(3600)), ..counted.clone() };
-    let rounds =
-        RoundSettings { length: Duration::from_microseconds(50_000), tracked: Default::default() };
+    let rounds = RoundSettings { length: us(50_000), tracked: Default::default() };
     let steady = Test { volume: None, rounds: Some(rounds), ..read };
     let database = Test { duration: Some(Duration::from_seconds(1)), ..users(8, plain()) };
     [timed, counted, both, steady, database].map(|test| test.checked().unwrap()).into()
@@ -72,12 +67,8 @@ fn a_test_ends_on_request() {
 #[test]
 fn between_two_looks_lie_a_bounded_number_of_requests() {
     let system = checked(&nvme(small_drive()));
-    let long = Test {
-        span: Bytes::mebi(32),
-        volume: None,
-        duration: Some(Duration::from_seconds(3600)),
-        ..random_read()
-    };
+    let long = Test { span: Bytes::mebi(32), ..random_read() };
+    let long = lasting(Duration::from_seconds(3600), long);
     let mut requests = 0;
     let mut calls = 0;
     let outcome = run_test_watched(&system, &long.checked().unwrap(), KEY, &mut |progress| {

@@ -4,7 +4,6 @@
 use super::arm_state::ArmWork;
 use super::bench::{Bench, DiskEvent, after_a_read, at};
 use super::sweep::Mechanics;
-use super::tests::small_disk;
 use super::*;
 use crate::drive::medium::Medium;
 use lanemark_schema::units::Instant;
@@ -13,7 +12,7 @@ use lanemark_schema::units::Instant;
 #[test]
 fn sectors_read_in_the_meantime_need_no_arm() {
     for (end, needs_arm) in [(63, false), (64, false), (65, true)] {
-        let spec = DiskSpec { read_ahead: Bytes::ZERO, ..small_disk() };
+        let spec = DiskSpec { read_ahead: Bytes::ZERO, ..DiskSpec::example() };
         let mut bench = Bench::new(&spec, Bytes::mebi(8));
         bench.read_sectors(0, 0, 64);
         bench.read_sectors(1, 0, end);
@@ -54,7 +53,7 @@ fn a_read_after_the_read_ahead_limit_takes_the_rest_of_the_turn() {
         let (sector, limit) = bench.ahead().unwrap();
         assert_eq!((sector, limit), (64 + 1024, 64 + 1024));
         let ArmWork::Streaming(stream) = bench.disk.arm else { unreachable!() };
-        let mechanics = Mechanics::new(&small_disk());
+        let mechanics = Mechanics::new(&DiskSpec::example());
         let mut sweep = mechanics.reach(at(wait), &stream.sweep.track, sector, false);
         let end = mechanics.pass(&mut sweep, sector + 16);
         bench.read_sectors(1, sector, sector + 16);
@@ -68,7 +67,7 @@ fn a_read_after_the_read_ahead_limit_takes_the_rest_of_the_turn() {
 /// as neither.
 #[test]
 fn the_arm_has_sought_and_transferred_as_far_as_it_is() {
-    let spec = small_disk();
+    let spec = DiskSpec::example();
     let mechanics = Mechanics::new(&spec);
     let from = mechanics.outermost();
     let mut sweep = mechanics.reach(Instant::ZERO, &from, 50_000, true);

@@ -1,7 +1,6 @@
 //! A test bench for a disk's medium, which operates the medium like a system.
 
 use super::arm_state::ArmWork;
-use super::tests::small_disk;
 use super::*;
 use crate::drive::medium::{Medium, WriteBurst};
 use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
@@ -126,6 +125,12 @@ impl Bench {
         self.seen.iter().filter_map(data).collect()
     }
 
+    /// Returns the instants at which buffered writes are on the platters.
+    pub(super) fn rooms(&self) -> Vec<Instant> {
+        let rooms = self.seen.iter().filter(|(_, seen)| matches!(seen, DiskEvent::Room(_)));
+        rooms.map(|(at, _)| *at).collect()
+    }
+
     pub(super) fn instant_of(&self, disk_event: DiskEvent) -> Option<Instant> {
         self.seen.iter().find(|(_, seen)| *seen == disk_event).map(|(at, _)| *at)
     }
@@ -142,7 +147,7 @@ impl Bench {
 
 /// Returns a disk that has read sectors 0 to 64 and has not read ahead.
 pub(super) fn after_a_read(ahead: Bytes) -> Bench {
-    let spec = DiskSpec { read_ahead: ahead, ..small_disk() };
+    let spec = DiskSpec { read_ahead: ahead, ..DiskSpec::example() };
     let mut bench = Bench::new(&spec, Bytes::mebi(8));
     bench.read_sectors(0, 0, 64);
     bench.until(at(30_000));

@@ -145,14 +145,13 @@ fn mean_seek(curve: &SeekCurve, geometry: &Geometry, test: &Test) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::disk::tests::small_disk;
     use lanemark_schema::rng::{Rng, StreamKey};
 
     /// Compares the mean seek with the mean over pairs of positions that are drawn uniformly from the span.
     #[test]
     fn the_mean_seek_matches_pairs_drawn_from_the_span() {
         const PAIRS: u64 = 20_000;
-        let disk = small_disk();
+        let disk = DiskSpec::example();
         let geometry = Geometry::new(&disk);
         let curve = SeekCurve::new(&disk.read_seek, disk.cylinders());
         for (offset, span) in [(0, 64), (0, 8), (32, 16), (60, 4)] {

@@ -132,12 +132,11 @@ impl Track {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::small_disk;
     use super::*;
 
     #[test]
     fn every_sector_lies_on_the_track_that_follows_the_one_before() {
-        let geometry = Geometry::new(&small_disk());
+        let geometry = Geometry::new(&DiskSpec::example());
         let mut last = geometry.track_of(0);
         assert_eq!((last.cylinder, last.head, last.first), (0, 0, 0));
         for sector in 1..geometry.sectors {
@@ -153,12 +152,12 @@ mod tests {
             last = track;
         }
         assert_eq!(last.end(), geometry.sectors);
-        assert_eq!(u64::from(last.cylinder), small_disk().cylinders() - 1);
+        assert_eq!(u64::from(last.cylinder), DiskSpec::example().cylinders() - 1);
     }
 
     #[test]
     fn the_sectors_that_pass_in_a_time_are_those_whose_boundaries_do() {
-        let geometry = Geometry::new(&small_disk());
+        let geometry = Geometry::new(&DiskSpec::example());
         let track = geometry.track_of(0);
         for from in [0, 1, 7, track.sectors - 1] {
             for to in from..=track.end() {

@@ -4,7 +4,6 @@
 use super::arm_state::ArmWork;
 use super::bench::{Bench, DiskEvent, after_a_read, at};
 use super::sweep::Mechanics;
-use super::tests::small_disk;
 use super::*;
 use crate::drive::medium::{Medium, PowerCutData};
 use lanemark_schema::units::Instant;
@@ -67,7 +66,7 @@ proptest! {
         let spec = DiskSpec {
             destage_window: window,
             reorder_margin: Duration::from_microseconds(margin),
-            ..small_disk()
+            ..DiskSpec::example()
         };
         let mut bench = Bench::new(&spec, Bytes::mebi(8));
         let mut model: Vec<Dirty> = Vec::new();
@@ -91,8 +90,7 @@ proptest! {
         let expected = destaged(&spec, model.clone());
         for &(instant, end) in &expected {
             bench.until(instant);
-            let mut rooms = bench.seen.iter().filter(|(_, seen)| matches!(seen, DiskEvent::Room(_)));
-            prop_assert_eq!(rooms.next_back().map(|(at, _)| *at), Some(instant));
+            prop_assert_eq!(bench.rooms().last().copied(), Some(instant));
             prop_assert_eq!(bench.disk.ended, end);
         }
         bench.drain();
@@ -115,7 +113,7 @@ proptest! {
     fn a_power_cut_takes_only_unwritten_data(
         places in proptest::collection::vec((0u64..16_000, 1u64..5), 1..24), cut_us in 0u64..200_000,
     ) {
-        let spec = small_disk();
+        let spec = DiskSpec::example();
         let writes: Vec<Dirty> = places
             .into_iter()
             .map(|(slot, slots)| Dirty { first: slot * 8, end: (slot + slots) * 8, before_flush: false })
@@ -164,11 +162,8 @@ fn a_read_takes_its_beginning_from_the_cache_and_only_the_rest_from_the_platters
         if rest > 0 {
             alone.read(2, SECTOR * 64, Bytes(length) - held);
             alone.drain();
-            assert_eq!(
-                data[1..],
-                alone.data_of(2),
-                "{into} {length}: as if only the rest was read"
-            );
+            // The data arrives as if only the rest was read.
+            assert_eq!(data[1..], alone.data_of(2), "{into} {length}");
         }
     }
 }
@@ -183,7 +178,7 @@ fn a_read_comes_from_the_write_buffer_where_one_write_has_all_of_it() {
         (104, 113, false),
         (112, 113, false),
     ] {
-        let mut bench = Bench::new(&small_disk(), Bytes::mebi(8));
+        let mut bench = Bench::new(&DiskSpec::example(), Bytes::mebi(8));
         // The arm first processes another request.
         bench.write(0, 100_000, 100_008);
         bench.write(1, 104, 112);
@@ -194,7 +189,7 @@ fn a_read_comes_from_the_write_buffer_where_one_write_has_all_of_it() {
         assert_eq!(seen, if buffered { &expected[..] } else { &[] }, "{first}..{end}");
     }
     // Once stored on the platters, the write is no longer in the buffer.
-    let mut bench = Bench::new(&small_disk(), Bytes::mebi(8));
+    let mut bench = Bench::new(&DiskSpec::example(), Bytes::mebi(8));
     bench.write(1, 104, 112);
     bench.read_sectors(2, 104, 112);
     bench.until(at(30_000));
@@ -205,7 +200,7 @@ fn a_read_comes_from_the_write_buffer_where_one_write_has_all_of_it() {
 
 #[test]
 fn reading_ahead_stops_at_its_distance_and_at_the_end_of_the_drive() {
-    let bench = Bench::new(&small_disk(), Bytes::mebi(8));
+    let bench = Bench::new(&DiskSpec::example(), Bytes::mebi(8));
     let sectors = Bytes::mebi(64).get() / 512;
     let ahead = 1024;
     for (end, limit) in [
@@ -218,7 +213,7 @@ fn reading_ahead_stops_at_its_distance_and_at_the_end_of_the_drive() {
     ] {
         assert_eq!(bench.disk.limit_behind(end), limit, "after {end}");
     }
-    let mut bench = Bench::new(&small_disk(), Bytes::mebi(8));
+    let mut bench = Bench::new(&DiskSpec::example(), Bytes::mebi(8));
     bench.read_sectors(0, sectors - 100, sectors - 92);
     bench.until(at(500_000));
     assert_eq!(bench.ahead(), Some((sectors, sectors)));
@@ -323,7 +318,7 @@ fn a_write_ends_the_read_ahead_at_its_first_sector() {
 /// Returns whether a buffered write is served before a read if the write begins at the arm's position. `slots` of the
 /// eight slots of the buffer contain waiting data; with `flush`, a flush also waits.
 fn write_goes_first(slots: u64, flush: bool) -> bool {
-    let mut bench = Bench::new(&small_disk(), Bytes::kibi(4) * 8);
+    let mut bench = Bench::new(&DiskSpec::example(), Bytes::kibi(4) * 8);
     bench.write(0, 50_000, 50_008);
     bench.write(1, 50_008, 50_008 + slots * 8);
     if flush {
@@ -331,17 +326,13 @@ fn write_goes_first(slots: u64, flush: bool) -> bool {
     }
     bench.read_sectors(2, 100_000, 100_008);
     bench.drain();
-    let mut rooms = bench.seen.iter().filter(|(_, seen)| matches!(seen, DiskEvent::Room(_)));
-    let (written, _) = rooms.next_back().unwrap();
-    *written < bench.data_of(2)[0].0
+    *bench.rooms().last().unwrap() < bench.data_of(2)[0].0
 }
 
 #[test]
 fn buffered_writes_wait_for_the_host_until_half_of_the_buffer_is_full_or_a_flush_waits() {
-    assert_eq!(
-        [1, 3, 4, 5].map(|slots| write_goes_first(slots, false)),
-        [false, false, true, true]
-    );
+    let by_slots = [1, 3, 4, 5].map(|slots| write_goes_first(slots, false));
+    assert_eq!(by_slots, [false, false, true, true]);
     assert_eq!([1, 3].map(|slots| write_goes_first(slots, true)), [true, true]);
 }
 
@@ -349,7 +340,7 @@ fn buffered_writes_wait_for_the_host_until_half_of_the_buffer_is_full_or_a_flush
 #[test]
 fn a_read_that_waited_for_the_bound_is_first() {
     let first_of = |age_max: Duration| {
-        let spec = DiskSpec { age_max, read_ahead: Bytes::ZERO, ..small_disk() };
+        let spec = DiskSpec { age_max, read_ahead: Bytes::ZERO, ..DiskSpec::example() };
         let mut bench = Bench::new(&spec, Bytes::mebi(8));
         bench.read_sectors(0, 50_000, 50_064);
         bench.until(at(500));
@@ -364,39 +355,31 @@ fn a_read_that_waited_for_the_bound_is_first() {
     let (free, far_first) = first_of(Duration::from_seconds(5));
     assert!(!far_first, "the nearer goes first");
     // The read waits for the arm after the command overhead of the firmware.
-    let waited = free.since(at(500) + small_disk().command_overhead);
+    let waited = free.since(at(500) + DiskSpec::example().command_overhead);
     assert!(first_of(waited).1);
     assert!(!first_of(waited + Duration::from_picoseconds(1)).1);
 }
 
 #[test]
 fn a_flush_waits_for_writes_that_came_before_it_and_for_nothing_else() {
-    let mut bench = Bench::new(&small_disk(), Bytes::mebi(8));
+    let mut bench = Bench::new(&DiskSpec::example(), Bytes::mebi(8));
     bench.flush(7);
-    assert_eq!(
-        bench.instant_of(DiskEvent::Done(7)),
-        Some(Instant::ZERO),
-        "there is nothing to wait for"
-    );
+    // There is nothing to wait for.
+    assert_eq!(bench.instant_of(DiskEvent::Done(7)), Some(Instant::ZERO));
     bench.write(0, 50_000, 50_008);
     bench.flush(8);
     bench.write(1, 1_000, 1_008);
     bench.flush(9);
     assert_eq!(bench.instant_of(DiskEvent::Done(8)), None);
     bench.drain();
-    let rooms: Vec<Instant> = bench
-        .seen
-        .iter()
-        .filter(|(_, seen)| matches!(seen, DiskEvent::Room(_)))
-        .map(|(at, _)| *at)
-        .collect();
+    let rooms = bench.rooms();
     assert_eq!(bench.instant_of(DiskEvent::Done(8)), Some(rooms[0]));
     assert_eq!(bench.instant_of(DiskEvent::Done(9)), Some(rooms[1]));
 }
 
 #[test]
 fn a_write_without_a_cache_is_stored_by_the_arm() {
-    let spec = DiskSpec { write_cache: false, ..small_disk() };
+    let spec = DiskSpec { write_cache: false, ..DiskSpec::example() };
     let mut bench = Bench::new(&spec, Bytes::mebi(8));
     bench.write(0, 50_000, 50_008);
     assert_eq!((bench.seen.len(), bench.disk.dirty), (0, 0));

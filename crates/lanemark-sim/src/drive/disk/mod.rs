@@ -46,8 +46,6 @@ mod operation;
 mod seek;
 mod segments;
 mod sweep;
-#[cfg(test)]
-pub(crate) mod tests;
 
 use std::ops::Range;
 

@@ -79,27 +79,13 @@ fn meeting_point(place: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn us(microseconds: u64) -> Duration {
-        Duration::from_microseconds(microseconds)
-    }
+    use crate::tests::{assert_within, us};
 
     /// Read seeks of the Cheetah 15K.7 and the Constellation.2.
     const PUBLISHED: [(SeekSpec, u64); 2] = [
+        (SeekSpec { track_to_track: us(200), average: us(3_400), full_stroke: us(6_600) }, 107_500),
         (
-            SeekSpec {
-                track_to_track: Duration::from_microseconds(200),
-                average: Duration::from_microseconds(3_400),
-                full_stroke: Duration::from_microseconds(6_600),
-            },
-            107_500,
-        ),
-        (
-            SeekSpec {
-                track_to_track: Duration::from_microseconds(230),
-                average: Duration::from_microseconds(7_500),
-                full_stroke: Duration::from_microseconds(17_060),
-            },
+            SeekSpec { track_to_track: us(230), average: us(7_500), full_stroke: us(17_060) },
             165_800,
         ),
     ];
@@ -147,7 +133,6 @@ mod tests {
             full_stroke: us(10_000),
         };
         let curve = SeekCurve::new(&coasting, 1_002);
-        let half = curve.time(501).as_microseconds();
-        assert!((half / 5_500.0 - 1.0).abs() < 0.01, "{half} us is not half way");
+        assert_within(curve.time(501).as_microseconds(), 5_500.0, 0.01);
     }
 }

@@ -90,14 +90,13 @@ impl CacheSegments {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::small_disk;
     use super::*;
     use lanemark_schema::units::Bytes;
     use proptest::prelude::*;
 
     #[test]
     fn a_segment_keeps_recent_data_and_evicts_unused_data() {
-        let spec = small_disk();
+        let spec = DiskSpec::example();
         let room = spec.segment.get() / SECTOR.get();
         let mut segments = CacheSegments::new(&spec);
         let first = segments.take(100);
@@ -120,7 +119,7 @@ mod tests {
 
     #[test]
     fn overwritten_sectors_are_no_longer_cached() {
-        let mut segments = CacheSegments::new(&small_disk());
+        let mut segments = CacheSegments::new(&DiskSpec::example());
         let index = segments.take(0);
         segments.fill(index, 64);
         segments.forget(16, 24);
@@ -137,7 +136,7 @@ mod tests {
         fn segments_hold_the_latest_reads(
             steps in proptest::collection::vec((0u64..6, 1u64..40, 0u32..8), 1..120), count in 1u32..5,
         ) {
-            let spec = DiskSpec { segments: count, segment: Bytes::kibi(16), ..small_disk() };
+            let spec = DiskSpec { segments: count, segment: Bytes::kibi(16), ..DiskSpec::example() };
             let room = 32;
             let mut segments = CacheSegments::new(&spec);
             // Runs, with the most recently used run at the end.

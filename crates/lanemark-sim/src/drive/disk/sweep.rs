@@ -123,13 +123,12 @@ fn passing_time(track: &Track, from: u64, to: u64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::small_disk;
     use super::*;
     use lanemark_schema::rng::{Rng, StreamKey};
     use proptest::prelude::*;
 
     fn mechanics() -> Mechanics {
-        Mechanics::new(&small_disk())
+        Mechanics::new(&DiskSpec::example())
     }
 
     #[test]
@@ -164,7 +163,7 @@ mod tests {
     #[test]
     fn the_next_track_begins_a_skew_later() {
         let mechanics = mechanics();
-        let spec = small_disk();
+        let spec = DiskSpec::example();
         let mut sweep = mechanics.reach(Instant::ZERO, &mechanics.outermost(), 0, false);
         let track = sweep.track.sectors;
         let begun = sweep.at;
@@ -176,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_skew_that_is_too_short_costs_a_revolution() {
-        let mut spec = small_disk();
+        let mut spec = DiskSpec::example();
         spec.track_skew = spec.head_switch - Duration::from_nanoseconds(1);
         let mechanics = Mechanics::new(&spec);
         let mut sweep = mechanics.reach(Instant::ZERO, &mechanics.outermost(), 0, false);

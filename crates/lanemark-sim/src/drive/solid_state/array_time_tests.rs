@@ -11,13 +11,10 @@ use crate::engine::schedule::EventSchedule;
 use crate::engine::slab::Handle;
 use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
 use crate::tests::runs::small_drive;
-use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
+use crate::tests::us;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Instant};
 
 const US: u64 = 1_000_000;
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
 
 /// Returns the times in µs for which the array of a die has read, programmed and erased until `at`, and the busy time
 /// of the channel. Each task begins at the given microsecond, and reads are repeated `retries` times.
@@ -78,11 +75,8 @@ fn suspending() -> DieSpec {
 fn each_attempt_of_a_read_senses_and_the_data_in_between_does_not() {
     for at in [0, 1, 2, 30, 51, 55, 61, 62, 100, 111, 120, 121, 140, 171, 175, 181, 200] {
         let seen = worked(DieSpec::default(), &[(0, READ)], 2, at);
-        assert_eq!(
-            seen[0],
-            length_before(at, &[(1, 51), (61, 111), (121, 171)]),
-            "read at {at} us"
-        );
+        let spans = [(1, 51), (61, 111), (121, 171)];
+        assert_eq!(seen[0], length_before(at, &spans), "read at {at} us");
         assert_eq!(seen[1..3], [0, 0]);
     }
     for at in [0, 1, 30, 51, 55, 61, 70] {

@@ -12,7 +12,8 @@ use crate::spec::{
     Technology, TranslationSpec, WriteCacheMode,
 };
 use crate::tests::runs::small_drive;
-use lanemark_schema::units::{Bytes, Duration};
+use crate::tests::{pseudo_slc, us};
+use lanemark_schema::units::Bytes;
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 
@@ -51,7 +52,7 @@ prop_compose! {
             cached: Bytes::kibi(4),
             in_host: if in_host { Bytes::kibi(8) } else { Bytes::ZERO },
         });
-        TranslationSpec { idle_after: Duration::from_microseconds(300), map, ..Default::default() }
+        TranslationSpec { idle_after: us(300), map, ..Default::default() }
     }
 }
 
@@ -70,22 +71,14 @@ prop_compose! {
         (flash.channels, flash.dies_per_channel) = dies;
         (flash.planes, flash.page, flash.pages_per_block) = (planes, Bytes::kibi(8), 6);
         (flash.technology, flash.translation) = (Technology::Tlc, translation);
-        let suspend = SuspendSpec {
-            enter: Duration::from_microseconds(20),
-            resume: Duration::from_microseconds(10),
-        };
+        let suspend = SuspendSpec { enter: us(20), resume: us(10) };
         let (suspends, cache_program, independent_planes) = die;
         flash.die = DieSpec {
             suspend: suspends.then_some(suspend), cache_program, independent_planes, ..flash.die
         };
         let each = Bytes(flash.superblock().get() / 3);
         flash.translation.pseudo_slc = cache.map(|(own, growth, fold_when_full)| PseudoSlcSpec {
-            growth: each * growth,
-            capacity: each * own,
-            read: Duration::from_microseconds(20),
-            program: Duration::from_microseconds(150),
-            fold_when_full,
-            emptied_when_idle: false,
+            fold_when_full, ..pseudo_slc(each * own, each * growth)
         });
         flash.condition =
             [DriveCondition::Fresh, DriveCondition::Purged, DriveCondition::Sequential, DriveCondition::Random][condition];
@@ -117,17 +110,17 @@ fn run(case: Case) {
     let content = PriorContent { is_just_written, ..PriorContent::from(written) };
     let mut bench = Bench::new(&drive, content);
     let count = bench.count();
+    let range = |first: u64, length: u64| (first % count, (first % count + length).min(count));
     for step in steps {
         match step {
             Step::Write(first, length, split) => {
-                let first = first % count;
-                let end = (first + length).min(count);
+                let (first, end) = range(first, length);
                 let middle = if split == 0 { end } else { (first + split).min(end) };
                 bench.submit(HostCommand::Write(first, end, middle));
             }
             Step::Read(first, length) => {
-                let first = first % count;
-                bench.submit(HostCommand::Read(first, (first + length).min(count)));
+                let (first, end) = range(first, length);
+                bench.submit(HostCommand::Read(first, end));
             }
             Step::Stream(first, reads) => {
                 let first = first % count;
@@ -139,8 +132,8 @@ fn run(case: Case) {
                 }
             }
             Step::Trim(first, length) => {
-                let first = first % count;
-                bench.submit(HostCommand::Trim(first, (first + length).min(count)));
+                let (first, end) = range(first, length);
+                bench.submit(HostCommand::Trim(first, end));
             }
             Step::TrimAll => bench.submit(HostCommand::Trim(0, count)),
             Step::Flush => bench.submit(HostCommand::Flush),

@@ -13,7 +13,9 @@ use crate::engine::slab::Handle;
 use crate::engine::trace::MediaTimes;
 use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
 use crate::tests::runs::small_drive;
-use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
+use crate::tests::{at, us};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Instant};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ask {
@@ -42,12 +44,11 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
         dies_per_channel: 1,
         planes: 2,
         channel_rate: BytesPerSecond(1_000_000_000),
-        command_time: Duration::from_microseconds(1),
+        command_time: us(1),
         die,
         ..small.flash().clone()
     };
-    let mut flash =
-        Flash::new(DriveNumber(0), &spec, 1.0, lanemark_schema::rng::StreamKey::from_seed(1));
+    let mut flash = Flash::new(DriveNumber(0), &spec, 1.0, StreamKey::from_seed(1));
     let mut events = EventSchedule::new();
     let mut done = vec![None; asks.len()];
     let mut submitted = 0;
@@ -65,12 +66,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
             };
             let (plane, retries) =
                 if let Read(plane, again) = ask { (plane, again) } else { (0, 0) };
-            let site = DieSite {
-                die: DieNumber(0),
-                plane,
-                time: Duration::from_microseconds(time),
-                retries,
-            };
+            let site = DieSite { die: DieNumber(0), plane, time: us(time), retries };
             flash.start(now, site, task, Bytes(bytes), &mut events);
             submitted += 1;
             continue;
@@ -100,7 +96,6 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
     }
     if until.is_none() {
         let again = |ask: &Ask| if let Read(_, again) = ask { u64::from(*again) } else { 0 };
-        let us = |count: u64| Duration::from_microseconds(count);
         let mut read = us(0);
         let mut program = us(0);
         let mut erase = us(0);
@@ -140,11 +135,7 @@ fn plain() -> DieSpec {
 }
 
 fn suspending() -> DieSpec {
-    let suspend = SuspendSpec {
-        enter: Duration::from_microseconds(20),
-        resume: Duration::from_microseconds(10),
-    };
-    DieSpec { suspend: Some(suspend), ..plain() }
+    DieSpec { suspend: Some(SuspendSpec { enter: us(20), resume: us(10) }), ..plain() }
 }
 
 #[test]
@@ -289,7 +280,7 @@ fn independent_planes_read_their_own_pages() {
 
 #[test]
 fn a_read_is_repeated_up_to_eight_times() {
-    let key = lanemark_schema::rng::StreamKey::from_seed(1);
+    let key = StreamKey::from_seed(1);
     let mut flash = Flash::new(DriveNumber(0), small_drive().flash(), 1.0, key);
     assert_eq!((flash.draw_retry_count(1.0), flash.draw_retry_count(0.0)), (8, 0));
 }
@@ -297,18 +288,16 @@ fn a_read_is_repeated_up_to_eight_times() {
 /// A die that loses power is busy until the cut, and idle after it.
 #[test]
 fn a_cut_ends_all_operations_and_returns_the_programs() {
-    let key = lanemark_schema::rng::StreamKey::from_seed(1);
+    let key = StreamKey::from_seed(1);
     let mut flash = Flash::new(DriveNumber(0), small_drive().flash(), 1.0, key);
     let mut events = EventSchedule::new();
-    let at = |us: u64| Instant::ZERO + Duration::from_microseconds(us);
     let program = DieTask::Program { unit: 7, held: 3, epoch: 0 };
     for (die, task) in [(0, program), (1, DieTask::Erase { superblock: SuperblockNumber(0) })] {
-        let time = Duration::from_microseconds(600);
-        let site = DieSite { die: DieNumber(die), plane: 0, time, retries: 0 };
+        let site = DieSite { die: DieNumber(die), plane: 0, time: us(600), retries: 0 };
         flash.start(at(10), site, task, Bytes(0), &mut events);
     }
     assert_eq!(flash.power_cut(at(100)), [program]);
     assert!(flash.is_idle());
     let busy = flash.busy(at(500)).1;
-    assert_eq!(busy[..3], [90, 90, 0].map(Duration::from_microseconds));
+    assert_eq!(busy[..3], [90, 90, 0].map(us));
 }

@@ -5,12 +5,9 @@ use super::*;
 use crate::drive::medium::{Medium, PowerCutData, WriteBurst};
 use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::slab::Handle;
-use crate::spec::{MapSpec, PseudoSlcSpec, Technology};
+use crate::spec::{MapSpec, Technology};
 use crate::tests::runs::small_drive;
-
-fn us(microseconds: u64) -> Duration {
-    Duration::from_microseconds(microseconds)
-}
+use crate::tests::{pseudo_slc, us};
 
 fn medium(change: impl FnOnce(&mut DriveSpec)) -> SolidState {
     let mut drive = small_drive();
@@ -35,14 +32,7 @@ fn folding(written: Bytes) -> SolidState {
     let flash = drive.flash_mut();
     (flash.technology, flash.blocks_per_plane) = (Technology::Tlc, 60);
     flash.translation.idle_after = us(100);
-    flash.translation.pseudo_slc = Some(PseudoSlcSpec {
-        capacity: Bytes::mebi(4),
-        growth: Bytes::ZERO,
-        read: us(20),
-        program: us(150),
-        fold_when_full: false,
-        emptied_when_idle: false,
-    });
+    flash.translation.pseudo_slc = Some(pseudo_slc(Bytes::mebi(4), Bytes::ZERO));
     let content = PriorContent { is_just_written: true, ..PriorContent::from(written) };
     SolidState::new(DriveNumber(0), drive.flash(), &drive, content, StreamKey::from_seed(1))
 }
@@ -176,23 +166,12 @@ fn a_cut_takes_in_place_writes_that_were_not_stored() {
                 flash.pages_per_block = 512;
             });
             let mut outcomes = OutcomeQueue::default();
-            for slot in 0..12 {
-                let burst = WriteBurst {
-                    command: Handle::from_number(slot as u32),
-                    offset: SLOT * slot,
-                    length: SLOT,
-                    last: true,
-                };
+            // Another write to the same slot does not add a lost slot; the last write has not been stored.
+            for (number, slot) in (0u32..12).zip(0u64..).chain([(12, 11)]) {
+                let command = Handle::from_number(number);
+                let burst = WriteBurst { command, offset: SLOT * slot, length: SLOT, last: true };
                 medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
             }
-            // Another write to the same slot does not add a lost slot; the last write has not been stored.
-            let burst = WriteBurst {
-                command: Handle::from_number(12),
-                offset: SLOT * 11,
-                length: SLOT,
-                last: true,
-            };
-            medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
             let mut ended = 0;
             let mut now = Instant::ZERO;
             while ended < done {

@@ -3,11 +3,17 @@
 use super::*;
 use proptest::prelude::*;
 
-#[test]
-fn the_second_read_in_a_row_is_read_ahead() {
+/// Returns the stream of the reads of slots 0 to 8 and 8 to 16, with a window of 64 slots.
+fn second_read() -> (ReadAhead, usize) {
     let mut ahead = ReadAhead::new(64);
     assert_eq!(ahead.stream(0, 8), None);
     let stream = ahead.stream(8, 16).unwrap();
+    (ahead, stream)
+}
+
+#[test]
+fn the_second_read_in_a_row_is_read_ahead() {
+    let (mut ahead, stream) = second_read();
     assert_eq!(ahead.find(stream, 8, 16), ReadAheadHit::Not(16));
     assert_eq!(ahead.slots_to_read_ahead(stream, 1000), 16..80);
     let stretch = ahead.begin(stream, 16, 24);
@@ -21,9 +27,7 @@ fn the_second_read_in_a_row_is_read_ahead() {
 /// Reads that overtake each other belong to one stream: data that was read ahead for them is not read again.
 #[test]
 fn reads_that_overtake_each_other_stay_in_their_stream() {
-    let mut ahead = ReadAhead::new(64);
-    ahead.stream(0, 8);
-    let stream = ahead.stream(8, 16).unwrap();
+    let (mut ahead, stream) = second_read();
     assert_eq!(ahead.slots_to_read_ahead(stream, 1000), 16..80);
     let stretches: Vec<_> =
         (16..80).step_by(8).map(|first| ahead.begin(stream, first, first + 8)).collect();
@@ -45,9 +49,7 @@ fn reads_that_overtake_each_other_stay_in_their_stream() {
 /// Data for a read that never arrives is dropped after one window.
 #[test]
 fn a_gap_that_is_never_read_is_given_up() {
-    let mut ahead = ReadAhead::new(64);
-    ahead.stream(0, 8);
-    let stream = ahead.stream(8, 16).unwrap();
+    let (mut ahead, stream) = second_read();
     let mut next = 16;
     for read in 0..100 {
         let wanted = ahead.slots_to_read_ahead(stream, 1 << 20);
@@ -64,18 +66,14 @@ fn a_gap_that_is_never_read_is_given_up() {
 
 #[test]
 fn read_ahead_stops_at_the_end_of_the_drive() {
-    let mut ahead = ReadAhead::new(64);
-    ahead.stream(0, 8);
-    let stream = ahead.stream(8, 16).unwrap();
+    let (mut ahead, stream) = second_read();
     assert_eq!(ahead.slots_to_read_ahead(stream, 40), 16..40);
 }
 
 /// Returns a stream that has been read up to slot 16. Slots 16 to 80 are read ahead in stretches of 8, with a window of
 /// 64 slots.
 fn followed() -> (ReadAhead, usize) {
-    let mut ahead = ReadAhead::new(64);
-    ahead.stream(0, 8);
-    let stream = ahead.stream(8, 16).unwrap();
+    let (mut ahead, stream) = second_read();
     for first in ahead.slots_to_read_ahead(stream, 1000).step_by(8) {
         ahead.begin(stream, first, first + 8);
     }
@@ -166,9 +164,7 @@ fn a_stream_begins_without_the_past_of_the_one_before() {
 
 #[test]
 fn data_on_its_way_is_held_like_data_that_arrived() {
-    let mut ahead = ReadAhead::new(64);
-    ahead.stream(0, 8);
-    let stream = ahead.stream(8, 16).unwrap();
+    let (mut ahead, stream) = second_read();
     let stretch = ahead.begin(stream, 16, 24);
     for here in [false, true] {
         let held = [15, 16, 23, 24].map(|slot| ahead.holds(slot));
@@ -201,10 +197,8 @@ fn dropped_stretches_are_forgotten() {
     assert_eq!(ahead.stretches.live(), 8);
     (1..=8).for_each(|other| assert_eq!(ahead.stream(other << 20, (other << 20) + 8), None));
     assert_eq!(ahead.stretches.live(), 7, "the seven on their way");
-    assert_eq!(
-        ahead.on_stretch_arrived(stretches[1]),
-        [(CommandHandle::from_number(3), Bytes(512))]
-    );
+    let waited = ahead.on_stretch_arrived(stretches[1]);
+    assert_eq!(waited, [(CommandHandle::from_number(3), Bytes(512))]);
     assert_eq!(ahead.stretches.live(), 6);
     stretches[2..]
         .iter()

@@ -3,6 +3,8 @@
 use super::*;
 use crate::run::driver::{RunLength, run_length_watched, run_requests};
 use crate::spec::{DriveCondition, MapSpec, PseudoSlcSpec};
+use crate::tests::pseudo_slc;
+use lanemark_schema::result::series::Series;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Ratio;
 use lanemark_schema::workload::TrackedFigure;
@@ -21,30 +23,22 @@ fn drive() -> SystemSpec {
 
 /// Returns a pseudo-SLC cache for `mebi` MiB.
 fn cache(mebi: u64) -> PseudoSlcSpec {
-    PseudoSlcSpec {
-        capacity: Bytes::mebi(mebi),
-        growth: Bytes::ZERO,
-        read: Duration::from_microseconds(20),
-        program: Duration::from_microseconds(150),
-        fold_when_full: false,
-        emptied_when_idle: true,
-    }
+    PseudoSlcSpec { emptied_when_idle: true, ..pseudo_slc(Bytes::mebi(mebi), Bytes::ZERO) }
 }
 
 /// Returns a test of random writes for `seconds`, which overwrites the drive several times.
 fn writes(pattern: Pattern, seconds: u64) -> Test {
-    let mut test = Test {
+    Test {
         span: Bytes::mebi(4_320),
         duration: Some(Duration::from_seconds(seconds)),
         interval: Some(SeriesInterval::Fixed { interval: Duration::from_seconds(24) }),
         ..Test::of_blocks(Bytes::kibi(4))
-    };
-    if let LoadKind::Requests(requests) = &mut test.asks {
+    }
+    .with(|requests| {
         requests.read_share = Ratio::ZERO;
         requests.queue_depth = 32;
         requests.pattern = pattern;
-    }
-    test
+    })
 }
 
 fn run(spec: &CheckedSystem, test: &CheckedTest, length: RunLength) -> Sample {
@@ -81,6 +75,12 @@ fn run_until(spec: &CheckedSystem, test: &CheckedTest, end: EarlyEnd) -> Sample 
 fn settled(spec: &CheckedSystem, test: &CheckedTest) -> Sample {
     let similar = ScaledTest::by(shorten_on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
     run_until(spec, test, similar.end())
+}
+
+/// Returns the ratios of the rates and of the write amplifications in an interval of two series.
+fn ratios_at(index: usize, one: &Series, other: &Series) -> [f64; 2] {
+    let amplification = |series: &Series| series.points[index].write_amplification().unwrap();
+    [one.iops(index) / other.iops(index), amplification(one) / amplification(other)]
 }
 
 #[test]
@@ -124,17 +124,8 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
         // interval includes the filling of the buffer, which does not shrink in proportion.
         let usual = 0.965..=1.035;
         for index in 1..long.points.len() {
-            let ratio = brief.iops(index) / long.iops(index);
-            assert!(usual.contains(&ratio), "{name}, interval {index}: {ratio}");
-            let amplification = |series: &lanemark_schema::result::series::Series| {
-                series.points[index].write_amplification().unwrap()
-            };
-            let ratio = amplification(&brief) / amplification(&long);
-            assert!(
-                usual.contains(&ratio),
-                "{name}, interval {index}: {ratio} of {}",
-                amplification(&long)
-            );
+            let ratios = ratios_at(index, &brief, &long);
+            assert!(ratios.iter().all(|one| usual.contains(one)), "{name}, {index}: {ratios:?}");
         }
         let ratio = short.iops() / whole.iops();
         assert!((0.98..=1.02).contains(&ratio), "{name}: {ratio}");
@@ -162,20 +153,15 @@ fn a_drive_whose_cache_shrinks_keeps_its_superblocks() {
 
 #[test]
 fn reads_shorten_the_time_and_not_the_drive() {
-    let mut test = writes(Pattern::Uniform, 24);
-    if let LoadKind::Requests(requests) = &mut test.asks {
-        requests.read_share = Ratio::ONE;
-    }
+    let test = writes(Pattern::Uniform, 24).with(|asked| asked.read_share = Ratio::ONE);
     let spec = drive().checked().unwrap();
     let checked = test.clone().checked().unwrap();
     let hundredth = TimeScaling { factor: 100, drive: DriveScale::WHOLE };
     let similar = ScaledTest::by(hundredth, &spec, &checked).unwrap();
     assert_eq!(*similar.spec, *spec);
     assert_eq!(similar.end(), EarlyEnd::Settled(0));
-    assert_eq!(
-        (similar.test.span, similar.test.duration),
-        (test.span, test.duration.map(|time| time / 100))
-    );
+    assert_eq!(similar.test.span, test.span);
+    assert_eq!(similar.test.duration, test.duration.map(|time| time / 100));
 }
 
 #[test]
@@ -204,11 +190,8 @@ fn only_long_tests_with_states_that_scale_are_shortened() {
         ..spec.clone()
     };
     assert!(!is_shortened(&faulty, &day));
-    let mut open = day.clone();
-    if let LoadKind::Requests(requests) = &mut open.asks {
-        requests.mix.trim_share = Ratio::new(0.1).unwrap();
-    }
-    assert!(!is_shortened(&spec, &open));
+    let trims = day.clone().with(|asked| asked.mix.trim_share = Ratio::new(0.1).unwrap());
+    assert!(!is_shortened(&spec, &trims));
     let mut coarse = spec.clone();
     coarse.first_mut().drive.flash_mut().pages_per_block = PAGES_MIN;
     coarse.first_mut().drive.flash_mut().blocks_per_plane = 640;
@@ -257,13 +240,8 @@ fn a_test_ends_when_its_state_is_steady() {
         let brief = settled.series.unwrap();
         assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
         for index in 0..long.points.len() {
-            let ratio = brief.iops(index) / long.iops(index);
-            assert!((0.97..=1.03).contains(&ratio), "interval {index}: {ratio}");
-            let amplification = |series: &lanemark_schema::result::series::Series| {
-                series.points[index].write_amplification().unwrap()
-            };
-            let ratio = amplification(&brief) / amplification(&long);
-            assert!((0.97..=1.03).contains(&ratio), "interval {index}: {ratio}");
+            let ratios = ratios_at(index, &brief, &long);
+            assert!(ratios.iter().all(|one| (0.97..=1.03).contains(one)), "{index}: {ratios:?}");
         }
     }
 }
@@ -293,36 +271,35 @@ fn the_whole_span_must_be_written_again() {
         (Pattern::Zipf { theta: 0.9 }, None),
     ] {
         let seen = slowest(&pattern);
-        assert!(
-            seen.zip(wanted).map_or(seen == wanted, |(one, two)| (one - two).abs() < 1e-6),
-            "{pattern:?}: {seen:?}"
-        );
+        let is_near = seen.zip(wanted).map(|(one, two): (f64, f64)| (one - two).abs() < 1e-6);
+        assert!(is_near.unwrap_or(seen == wanted), "{pattern:?}: {seen:?}");
     }
     // The test covers 4,320 MiB in 4 KiB blocks.
     let test = writes(Pattern::Uniform, 60);
     assert_eq!(turnover(&drive(), &test), Some(4_320 * 256));
-    let mut mixed = test.clone();
-    if let LoadKind::Requests(requests) = &mut mixed.asks {
-        requests.read_share = Ratio::HALF;
-    }
+    let mixed = test.clone().with(|asked| asked.read_share = Ratio::HALF);
     assert_eq!(turnover(&drive(), &mixed), None, "reads find more and more data");
     let mut used = drive();
     used.first_mut().drive.flash_mut().condition = DriveCondition::Sequential;
     assert_eq!(turnover(&used, &mixed), Some(4_320 * 256));
 }
 
+fn steady() -> SystemSpec {
+    let mut spec = drive();
+    spec.first_mut().drive.flash_mut().condition = DriveCondition::Random;
+    spec
+}
+
+/// Returns a test of random writes in rounds of this many seconds.
+fn in_rounds(seconds: u64) -> Test {
+    let length = Duration::from_seconds(seconds);
+    let rounds = Some(RoundSettings { length, tracked: TrackedFigure::Iops });
+    Test { duration: None, interval: None, rounds, ..writes(Pattern::Uniform, 1) }
+}
+
 #[test]
 fn rounds_become_steady_at_the_same_rate() {
-    let rounds = RoundSettings { length: Duration::from_seconds(12), tracked: TrackedFigure::Iops };
-    let test = Test {
-        duration: None,
-        interval: None,
-        rounds: Some(rounds),
-        ..writes(Pattern::Uniform, 1)
-    };
-    let mut steady = drive();
-    steady.first_mut().drive.flash_mut().condition = DriveCondition::Random;
-    let (whole, short) = run_both(steady.clone(), test.clone(), A_QUARTER_OF_THE_PAGES);
+    let (whole, short) = run_both(steady(), in_rounds(12), A_QUARTER_OF_THE_PAGES);
     let ratio = short.iops() / whole.iops();
     assert!((0.98..=1.02).contains(&ratio), "{ratio}");
     let long = whole.steady.unwrap();
@@ -333,13 +310,8 @@ fn rounds_become_steady_at_the_same_rate() {
 
 #[test]
 fn rounds_end_when_their_state_is_steady() {
-    let mut random = drive();
-    random.first_mut().drive.flash_mut().condition = DriveCondition::Random;
-    let rule = RoundSettings { length: Duration::from_seconds(120), tracked: TrackedFigure::Iops };
-    let test =
-        Test { duration: None, interval: None, rounds: Some(rule), ..writes(Pattern::Uniform, 1) };
-    let spec = random.checked().unwrap();
-    let test = test.checked().unwrap();
+    let spec = steady().checked().unwrap();
+    let test = in_rounds(120).checked().unwrap();
     let whole = run_until(&spec, &test, EarlyEnd::Whole);
     let settled = settled(&spec, &test);
     let ratio = settled.iops() / whole.iops();

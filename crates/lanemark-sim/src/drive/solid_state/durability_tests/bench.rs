@@ -157,11 +157,8 @@ impl Bench {
     /// Returns the write whose data the drive would return for `slot`.
     fn view(&self, slot: u64) -> Option<u64> {
         if !self.slots[slot as usize].unmapped.is_empty() {
-            assert_eq!(
-                self.medium.locate(slot, slot + 1),
-                (SlotLocation::Memory, 1),
-                "slot {slot}"
-            );
+            let located = self.medium.locate(slot, slot + 1);
+            assert_eq!(located, (SlotLocation::Memory, 1), "slot {slot}");
             return self.slots[slot as usize].content();
         }
         match self.medium.locate(slot, slot + 1).0 {
@@ -313,10 +310,8 @@ impl Bench {
                     written.expect("mapped data was written before")
                 }
             };
-            assert!(
-                !self.erasing.contains_key(&(place / self.superblock)),
-                "{place} is being erased"
-            );
+            let superblock = place / self.superblock;
+            assert!(!self.erasing.contains_key(&superblock), "{place} is being erased");
             let before = self.cells.insert(place, Cell { slot, number, stored: false });
             assert!(before.is_none(), "place {place} is used before it is erased: {before:?}");
         }

@@ -81,10 +81,8 @@ fn the_host_pays_at_the_pace_that_maintains_erased_flash() {
     let opened = |streams: &[WriteStream]| {
         let mut translation = steady();
         let unit = translation.slots_per_unit;
-        assert!(
-            !translation.is_collection_behind(unit * 1_000),
-            "with four erased there is nothing to do"
-        );
+        // With four erased superblocks there is nothing to do.
+        assert!(!translation.is_collection_behind(unit * 1_000));
         for &stream in streams {
             assert!(translation.open(stream));
         }
@@ -105,10 +103,7 @@ fn the_host_pays_at_the_pace_that_maintains_erased_flash() {
         let slots = (f64::from(unit) / pace).ceil() as u32;
         assert!(slots > 2, "{slots}");
         for slot in 1..slots {
-            assert!(
-                !translation.is_collection_behind(1),
-                "after {slot} of {slots} slots, {behind}"
-            );
+            assert!(!translation.is_collection_behind(1), "{slot} of {slots} slots, {behind}");
         }
         assert!(translation.is_collection_behind(1), "after {slots} slots, {behind}");
     }
@@ -138,15 +133,20 @@ fn cached(used: usize) -> Translation {
     translation
 }
 
+/// Makes all data of every superblock valid.
+fn fill(translation: &mut Translation) {
+    for index in 0..translation.superblocks.len() as u32 {
+        translation.superblocks.get_mut(N(index)).valid = translation.slots_per_superblock;
+    }
+}
+
 #[test]
 fn under_pressure_a_pseudo_slc_cache_returns_borrowed_superblocks() {
     for used in [1, 2] {
         let mut translation = cached(used);
         let victim = translation.choose_victim(false).unwrap().superblock;
-        assert!(
-            !translation.superblocks.get(victim).pseudo_slc,
-            "{used} of the two kept superblocks are used"
-        );
+        let victim = translation.superblocks.get(victim);
+        assert!(!victim.pseudo_slc, "{used} of the two kept superblocks are used");
         assert_eq!(translation.pseudo_slc.len(), used);
     }
     let mut translation = cached(3);
@@ -158,16 +158,11 @@ fn under_pressure_a_pseudo_slc_cache_returns_borrowed_superblocks() {
 #[test]
 fn a_cache_is_folded_on_request_or_as_the_last_choice() {
     assert_eq!(cached(2).choose_victim(true).unwrap().superblock, N(0));
-    let full = |translation: &mut Translation| {
-        for index in 0..translation.superblocks.len() as u32 {
-            translation.superblocks.get_mut(N(index)).valid = translation.slots_per_superblock;
-        }
-    };
     let mut translation = cached(2);
-    full(&mut translation);
+    fill(&mut translation);
     assert_eq!(translation.choose_victim(false).unwrap().superblock, N(0));
     let mut translation = cached(0);
-    full(&mut translation);
+    fill(&mut translation);
     assert!(translation.choose_victim(false).is_none());
 }
 
@@ -245,9 +240,7 @@ fn without_a_victim_a_partial_unit_of_moved_data_is_ended() {
     let mut translation = steady();
     assert!(translation.open(WriteStream::Moved));
     assert_eq!(translation.place_next(WriteStream::Moved, 0), None);
-    for index in 0..translation.superblocks.len() as u32 {
-        translation.superblocks.get_mut(N(index)).valid = translation.slots_per_superblock;
-    }
+    fill(&mut translation);
     let step = translation.relocate(false, &mut Vec::new());
     assert!(matches!(step, CollectionStep::Filled(FullUnit { slots: 1, .. })), "{step:?}");
     assert_eq!(translation.relocate(false, &mut Vec::new()), CollectionStep::Nothing);

@@ -4,19 +4,29 @@
 use super::tests::{Machine, drive};
 use super::*;
 
+/// Fills a superblock with host data, and stores the units whose last slot `is_stored` selects.
+fn fill_superblock(
+    translation: &mut Translation,
+    is_stored: impl Fn(u32) -> bool,
+) -> SuperblockNumber {
+    assert!(translation.open(WriteStream::Host));
+    let superblock = translation.frontiers[WriteStream::Host as usize].as_ref().unwrap().superblock;
+    for slot in 0..translation.slots_per_superblock {
+        let filled = translation.append(WriteStream::Host, u64::from(slot));
+        if let Some(filled) = filled.filter(|_| is_stored(slot)) {
+            translation.note_unit_stored(filled.unit);
+        }
+    }
+    superblock
+}
+
 /// Returns a drive and a full victim of host data. One unit of the victim has been moved.
 fn one_unit_moved() -> (Machine, u32, u32) {
     let drive = drive(40, 12, |_| {});
     let mut machine = Machine::new(&drive, drive.capacity);
     machine.at_once = false;
     let translation = &mut machine.translation;
-    assert!(translation.open(WriteStream::Host));
-    let superblock = translation.frontiers[WriteStream::Host as usize].as_ref().unwrap().superblock;
-    for slot in 0..translation.slots_per_superblock {
-        if let Some(filled) = translation.append(WriteStream::Host, u64::from(slot)) {
-            translation.note_unit_stored(filled.unit);
-        }
-    }
+    let superblock = fill_superblock(translation, |_| true);
     translation.victim =
         Some(Victim { superblock, next: 0, valid: translation.slots_per_superblock });
     translation.upcoming = VictimCursor::START;
@@ -69,18 +79,10 @@ fn data_that_was_moved_before_it_was_stored_is_lost() {
     let drive = drive(40, 12, |_| {});
     let mut machine = Machine::new(&drive, drive.capacity);
     let translation = &mut machine.translation;
-    assert!(translation.open(WriteStream::Host));
-    let superblock = translation.frontiers[WriteStream::Host as usize].as_ref().unwrap().superblock;
     let found = translation.place_of(0);
     let size = translation.slots_per_superblock;
-    for slot in 0..size {
-        let filled = translation.append(WriteStream::Host, u64::from(slot));
-        // All units except the first are stored.
-        filled
-            .filter(|_| slot >= 8)
-            .into_iter()
-            .for_each(|filled| translation.note_unit_stored(filled.unit));
-    }
+    // All units except the first are stored.
+    let superblock = fill_superblock(translation, |slot| slot >= 8);
     translation.victim = Some(Victim { superblock, next: 0, valid: size });
     translation.upcoming = VictimCursor::START;
     for _ in 0..2 {
@@ -99,18 +101,9 @@ fn a_superblock_whose_end_is_stored_stays_closed() {
         let drive = drive(40, 12, |_| {});
         let mut machine = Machine::new(&drive, drive.capacity);
         let translation = &mut machine.translation;
-        assert!(translation.open(WriteStream::Host));
-        let superblock =
-            translation.frontiers[WriteStream::Host as usize].as_ref().unwrap().superblock;
         let size = translation.slots_per_superblock;
-        for slot in 0..size {
-            let filled = translation.append(WriteStream::Host, u64::from(slot));
-            let lost = if lost_last { slot + 1 == size } else { slot == 7 };
-            filled
-                .filter(|_| !lost)
-                .into_iter()
-                .for_each(|filled| translation.note_unit_stored(filled.unit));
-        }
+        let lost = if lost_last { size - 1 } else { 7 };
+        let superblock = fill_superblock(translation, |slot| slot != lost);
         assert_eq!(translation.power_cut(false).len(), 8);
         let frontier = &translation.frontiers[WriteStream::Host as usize];
         let next = frontier.as_ref().map(|frontier| frontier.next);

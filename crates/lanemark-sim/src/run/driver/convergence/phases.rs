@@ -279,9 +279,8 @@ mod tests {
         };
         // The means of the halves differ by 16, so each length of the part uses 32, with a margin of a twentieth.
         let left = linear(100.0, 1.0);
-        assert!(
-            reserve_lasts(&left, 69.0 / 33.6 - 0.01) && !reserve_lasts(&left, 69.0 / 33.6 + 0.01)
-        );
+        assert!(reserve_lasts(&left, 69.0 / 33.6 - 0.01));
+        assert!(!reserve_lasts(&left, 69.0 / 33.6 + 0.01));
         assert!(reserve_lasts(&linear(50.0, 0.0), 1e6) && reserve_lasts(&linear(50.0, -1.0), 1e6));
         let noise: Vec<f64> = (0..32).map(|number| f64::from(50 + 10 * (number % 2))).collect();
         assert!(reserve_lasts(&noise, 1e6));
@@ -302,16 +301,14 @@ mod tests {
         assert!(!percentiles_known(&constant(200), 5.0), "exactly ten are reported");
         assert!(!percentiles_known(&constant(100), 10.1));
         // If all requests take the same time, three must be beyond the percentile.
-        assert!(
-            percentiles_known(&constant(400), 20.0) && !percentiles_known(&constant(299), 20.0)
-        );
+        assert!(percentiles_known(&constant(400), 20.0));
+        assert!(!percentiles_known(&constant(299), 20.0));
         let mut slower = constant(400);
         slower.record_ns(60_000);
         assert!(!percentiles_known(&slower, 20.0));
         // The 99.9th percentile needs ten times as many requests.
-        assert!(
-            percentiles_known(&constant(4_000), 20.0) && !percentiles_known(&constant(2_900), 20.0)
-        );
+        assert!(percentiles_known(&constant(4_000), 20.0));
+        assert!(!percentiles_known(&constant(2_900), 20.0));
         let mut ramp = LatencyHistogram::new();
         (0..200_000).for_each(|number| ramp.record_ns(50_000 + number % 100));
         assert!(percentiles_known(&ramp, 2.0));
