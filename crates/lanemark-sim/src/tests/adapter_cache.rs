@@ -239,10 +239,10 @@ fn set(system: &mut SystemSpec, size: Bytes, gather: Bytes, depth: u32) {
 /// The adapter completes writes, flushes and reads of cached data over the host's link, without the drive's link.
 #[test]
 fn requests_that_end_at_the_adapter_use_only_host_links() {
-    let at = |link: usize, latency: Duration, speed: u32| {
+    let at = |link: usize, delay: Duration, speed: u32| {
         let mut system = with_cache(Bytes::mebi(64), BLOCK);
         let link = &mut system.attachments[0].port_path.links[link];
-        (link.latency, link.speed) = (latency, speed);
+        (link.latency, link.speed) = (delay, speed);
         let mut cached = simulator(&system);
         [Operation::Write, Operation::Read, Operation::Flush]
             .map(|operation| latency(&complete_one(&mut cached, operation, BLOCK)))
