@@ -174,7 +174,7 @@ fn limit_of(hop: &HopShare, budget: &Budget, pace: &str) -> String {
 /// Returns a text such as `SATA 6 Gb/s: 97% busy, carries at most 552 MB/s of this workload`.
 fn hop_text(hop: &HopShare) -> String {
     let busy = format!("{}: {} busy", hop.label(), percent_whole(hop.utilisation));
-    // Requests without data, such as trims, have no ceiling in MB/s.
+    // Requests without data, such as trims, lack a ceiling in MB/s.
     match hop.ceiling_megabytes.filter(|ceiling| *ceiling > 0.0) {
         Some(ceiling) => {
             format!("{busy}, carries at most {} MB/s of this workload", significant(ceiling))

@@ -118,7 +118,7 @@ fn statistic(run: &RunResult) -> Option<String> {
     ))
 }
 
-/// States why a test has no percentiles above the median; `None` if each test has them.
+/// States why a test lacks percentiles above the median; `None` if each test has them.
 fn constant_latency_note(run: &RunResult) -> Option<String> {
     run.tests.iter().any(|test| test.latency().is_constant()).then(|| {
         "p99 and beyond are not shown for requests that all take the same time in the model."

@@ -88,7 +88,7 @@ fn omitted_values_can_be_set() {
     );
 }
 
-/// Only a condition fills a drive, and a drive that it fills has no share of dies beside its simulated collection.
+/// Only a condition fills a drive, and a drive that it fills lacks a share of dies next to its simulated collection.
 #[test]
 fn a_share_of_a_drive_is_a_percentage_that_its_condition_permits() {
     const FILLED: &str = "drive.state.filled";

@@ -157,14 +157,14 @@ fn drive_rate(figures: &TestFigures) -> Option<(String, f64)> {
         .then(|| (rate_text(carried * 1e6), figures.megabytes_per_second / carried))
 }
 
-/// Returns the rates of systems with faults. They have no intervals, so no difference is claimed, and the time without
+/// Returns the rates of systems with faults. They lack intervals, so no difference is claimed, and the time without
 /// service belongs to no hop.
 fn faults_sentence(systems: &[(String, &TestFigures)]) -> String {
     let rates: Vec<String> = systems
         .iter()
         .map(|(name, figures)| format!("{name} delivers {}", throughput_text(figures)))
         .collect();
-    upper(&format!("{}. Rates with faults have no interval.", joined_texts(&rates)))
+    upper(&format!("{}. The interval of a rate with faults is not known.", joined_texts(&rates)))
 }
 
 fn comparison_sentence(

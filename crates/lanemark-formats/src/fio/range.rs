@@ -258,7 +258,7 @@ fn ranges_at(
         parted: false,
     };
     if is_strided(job) {
-        return strided_ranges(job, wanted, begin, (room, each), findings);
+        return strided_ranges(job, wanted, begin, room, each, findings);
     }
     if wanted.own && increment == 0 {
         return Some(vec![of(begin, span.saturating_mul(wanted.clones), threads)]);
@@ -293,7 +293,8 @@ fn strided_ranges(
     job: &Job,
     wanted: &RequestedRange,
     begin: u64,
-    (room, size): (u64, u64),
+    room: u64,
+    size: u64,
     findings: &mut JobProblems,
 ) -> Option<Vec<JobRange>> {
     let zone = job.integer("zonesize", findings).filter(|&zone| zone > 0);

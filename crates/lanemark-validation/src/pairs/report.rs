@@ -158,7 +158,7 @@ const ROWS_MIN: usize = 5;
 
 fn buyer_line(question: &str, error: f64, coverage: Option<f64>, rows: usize) -> String {
     if rows < ROWS_MIN {
-        return format!("| {question} | too few to tell | – | {rows} |\n");
+        return format!("| {question} | too few rows | – | {rows} |\n");
     }
     let coverage = coverage.map_or("–".to_owned(), |share| format!("{share:.0}%"));
     format!("| {question} | {error:.0}% | {coverage} | {rows} |\n")
