@@ -118,8 +118,8 @@ fn every_key_that_is_written_has_its_value() {
                 "clat_ns": nothing, "lat_ns": nothing, "bw_min": 0, "bw_max": 0, "bw_agg": 0.0,
                 "bw_mean": 0.0, "bw_dev": 0.0, "bw_samples": 0, "iops_min": 0, "iops_max": 0,
                 "iops_mean": 0.0, "iops_stddev": 0.0, "iops_samples": 0},
-            "sync": {"total_ios": 5, "lat_ns": {"min": 640, "max": 640, "mean": 640.0, "stddev": 0.0,
-                "N": 5, "percentile": percentiles(5, &|_| 640), "bins": {"640": 5}}},
+            "sync": {"total_ios": 5, "lat_ns": {"min": 640, "max": 960, "mean": 704.0, "stddev": 128.0,
+                "N": 5, "percentile": percentiles(5, &|_| 640), "bins": {"640": 4, "960": 1}}},
             // Two threads ran for 5 s: 20 requests took 1 ms and 3 ms each, and 30 requests took 4 ms and 1 ms.
             "job_runtime": 10_000, "usr_cpu": 1.4, "sys_cpu": 0.9,
             "ctx": 48, "majf": 0, "minf": 0,

@@ -76,7 +76,7 @@ fn of_two_repeats() -> RunResult {
         // A bucket can represent these latencies exactly, and they are at the ends of fio's classes.
         reads: direction(4096 * 12, &[(512, 2), (1024, 4), (1_500_000, 6)]),
         writes: direction(8192 * 8, &[(2048, 8)]),
-        flushes: direction(0, &[(640, 5)]),
+        flushes: direction(0, &[(640, 4), (960, 1)]),
         cpu: cpu(1e6, 3e6),
         evidence: evidence(4, 7),
         ..Sample::empty()

@@ -56,15 +56,21 @@ impl OnePass {
         let end = self.count.min(self.used + new);
         self.current.extend((self.used..end).map(|index| permuted(index, self.count, self.key)));
         self.used = end;
-        for last in (1..self.current.len()).rev() {
-            self.current.swap(last, self.rng.below(last as u64 + 1) as usize);
-        }
+        self.shuffle();
         self.regions += 1;
         if self.used < self.count {
             let age = 1.0 - (self.regions as f64 - 0.5) * self.region as f64 / self.writes as f64;
             let lost = 1.0 - libm::exp(-self.decay * age.max(0.0));
             let lost = libm::round(lost * self.current.len() as f64) as usize;
             self.overwritten.extend_from_slice(&self.current[..lost]);
+            // A superblock can be smaller than a region, and the lost data must not be in one part of the region.
+            self.shuffle();
+        }
+    }
+
+    fn shuffle(&mut self) {
+        for last in (1..self.current.len()).rev() {
+            self.current.swap(last, self.rng.below(last as u64 + 1) as usize);
         }
     }
 }
