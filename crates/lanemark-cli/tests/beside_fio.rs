@@ -31,7 +31,7 @@ struct FigurePair {
 }
 
 /// The lines of `docs/fio.md` before and after the table.
-const MARKS: [&str; 2] = ["<!-- beside fio -->\n", "<!-- end -->\n"];
+const MARKS: [&str; 2] = ["<!-- compared with fio -->\n", "<!-- end -->\n"];
 /// The lines before a job whose figure is a share or a mean.
 const RANDOM: &str = "number_ios=20000\nsize=1g\nnorandommap\nbs=4k\n";
 /// Maximum difference of the time that the programs need to start and to end, in seconds.

@@ -66,7 +66,6 @@ pub fn answer(request: &AnswerRequest) -> Option<Answer> {
         .collect();
     systems.sort_by(|named, other| rate(other.1).total_cmp(&rate(named.1)));
     let sentence = match systems.as_slice() {
-        [] if request.systems.is_empty() => return None,
         [] => String::new(),
         any if any.iter().any(|(_, figures)| !figures.faults.is_empty()) => faults_sentence(any),
         [(name, figures)] => upper(&single_system_sentence(name, figures)),
@@ -79,6 +78,9 @@ pub fn answer(request: &AnswerRequest) -> Option<Answer> {
     let wrongs = wrongs(&systems).into_iter();
     let sentences: Vec<String> = wrongs.chain(idle).chain([sentence]).collect();
     let sentence = sentences.join(" ").trim_end().to_owned();
+    if sentence.is_empty() {
+        return None;
+    }
     Some(Answer { sentence, caution: caution(&systems), ratios: ratios(request) })
 }
 

@@ -386,12 +386,15 @@ mod tests {
     fn a_point_has_the_figures_of_its_depth() {
         let (_, test) = example();
         let test = test.with(|asked| asked.queue_depth = 8);
-        let point = CurvePoint::from_sample(&test, &sample(10, &[100; 100]));
+        let mut latencies = [100; 100];
+        (latencies[0], latencies[1]) = (90, 110);
+        let point = CurvePoint::from_sample(&test, &sample(10, &latencies));
         assert_eq!(point.queue_depth, 8);
         assert!((point.megabytes_per_second - 40.96).abs() < 1e-9);
         assert!((point.iops - 10_000.0).abs() < 1e-6);
         assert!((point.latency_mean_us - 100.0).abs() < 1e-9);
         assert_eq!(point.latency_p99_us, Some(100.0));
-        assert_eq!(CurvePoint::from_sample(&test, &sample(10, &[100; 99])).latency_p99_us, None);
+        let few = CurvePoint::from_sample(&test, &sample(10, &latencies[..99]));
+        assert_eq!(few.latency_p99_us, None);
     }
 }

@@ -302,9 +302,14 @@ mod tests {
 
     #[test]
     fn latency_over_load_has_a_point_for_each_depth_and_the_ceiling_of_the_slowest_hop() {
-        let few = [100; 200];
-        let many = [200; 300];
-        let first = depths([&[50; 100], &few, &many, &[400; 320]]);
+        let around = |us: u64, count: usize| {
+            let mut latencies = vec![us; count];
+            latencies[0] -= us / 20;
+            latencies
+        };
+        let [one, few, many, most] =
+            [(50, 100), (100, 200), (200, 300), (400, 320)].map(|(us, count)| around(us, count));
+        let first = depths([&one, &few, &many, &most]);
         // The 99th percentile is not known for fewer than a hundred requests.
         let second = depths([&[50; 99], &[], &[], &[]]);
         let third = depths([&[60; 50], &[70; 60], &[], &[]]);

@@ -113,9 +113,11 @@ fn intervals_name_the_value_that_widens_most() {
 
 #[test]
 fn a_row_has_the_figures_of_its_test() {
+    let mut latencies = [200; 100];
+    (latencies[0], latencies[1]) = (190, 210);
     let sample = Sample {
         cpu: Some(CpuUse { user_ns_per_request: 1_500.0, system_ns_per_request: 2_500.0 }),
-        ..reads(10, 64, &[200; 100])
+        ..reads(10, 64, &latencies)
     };
     let mut result = test("a", vec![sample]);
     result.samples[0].errors.record_errno(5);
