@@ -62,7 +62,7 @@ fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
     for (name, capacity, more) in [
         ("large", "15360 GB", "--nand tlc"),
         ("spare", "15360 GB", "--random-write 500000 --market data-center"),
-        ("old", "16 TB", "--nand slc --memory=none"),
+        ("old", "16 TB", concat!("--nand slc --memory ", "none")),
         ("small", "32 GB", "--nand qlc --memory host"),
     ] {
         let printed = made(&folder, name, capacity, "3400 MB/s").with(more).stdout();

@@ -2,9 +2,9 @@
 //!
 //! A line contains the time in ms, a value, the direction, the size of the request and its offset. The name of the file
 //! states the meaning of the value: KiB a second in `NAME_bw.1.log`, requests a second in `NAME_iops.1.log`, and ns in
-//! `NAME_lat.1.log`, `NAME_clat.1.log` and `NAME_slat.1.log` (µs before version 3). A line of a rate is the mean over the
-//! time since the previous line, or one request; a line of a latency is one request. With `log_avg_msec`, latencies are
-//! means over an unknown number of requests and have the size 0; they are refused.
+//! `NAME_lat.1.log`, `NAME_clat.1.log` and `NAME_slat.1.log` (µs before version 3). A line of a rate is the mean over
+//! the time since the previous line, or one request; a line of a latency is one request. With `log_avg_msec`, latencies
+//! are means over an unknown number of requests and have the size 0; they are refused.
 
 use lanemark_schema::pasted::after_prompt;
 use lanemark_schema::result::{
