@@ -411,7 +411,8 @@ impl Sweep {
             iops: result.iops.value,
             bytes_per_second: result.throughput_bytes_per_second.value,
             latency_mean_us: result.latency_mean_ns.value / 1e3,
-            latency_percentiles_us: PERCENTILES.map(|one| latency.percentile_ns(one).map(us)),
+            latency_percentiles_us: PERCENTILES
+                .map(|one| latency.recorded_percentile_ns(one).map(us)),
             latency_max_us: latency.max_ns().map(us),
             busiest: path
                 .and_then(|path| path.busiest_hop())

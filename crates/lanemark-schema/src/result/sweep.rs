@@ -136,7 +136,8 @@ impl DirectionFigures {
             iops: rate(|(iops, _)| *iops),
             bytes_per_second: rate(|(_, bytes)| *bytes),
             latency_mean_us: statistic_over(&means),
-            latency_percentiles_us: [50.0, 99.0, 99.9].map(|at| latency.percentile_ns(at).map(us)),
+            latency_percentiles_us: [50.0, 99.0, 99.9]
+                .map(|at| latency.recorded_percentile_ns(at).map(us)),
             latency_max_us: latency.max_ns().map(us),
         })
     }
