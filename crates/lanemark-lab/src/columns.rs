@@ -186,7 +186,9 @@ fn column(name: &str, values: ColumnValues) -> Column {
 fn tests(run: &RunResult) -> Vec<Column> {
     let us = |ns: f64| ns / 1e3;
     let percentile = |at: f64| {
-        move |test: &&TestResult| test.latency().percentile_ns(at).map(|ns| ns as f64 / 1e3)
+        move |test: &&TestResult| {
+            test.latency().recorded_percentile_ns(at).map(|ns| ns as f64 / 1e3)
+        }
     };
     TableBuilder(run.tests.iter().collect(), Vec::new())
         .text("test", |test| test.test.name.clone())
@@ -234,7 +236,7 @@ fn samples(run: &RunResult) -> Vec<Column> {
         .number("bytes_per_second", |(.., sample)| Some(sample.throughput().0 as f64))
         .number("latency_mean_us", |(.., sample)| Some(sample.latency().mean_ns() / 1e3))
         .number("latency_p99_us", |(.., sample)| {
-            sample.latency().percentile_ns(99.0).map(|ns| ns as f64 / 1e3)
+            sample.latency().recorded_percentile_ns(99.0).map(|ns| ns as f64 / 1e3)
         })
         .direction("read", |(.., sample)| reads(std::slice::from_ref(*sample), AverageMethod::Mean))
         .direction("write", |(.., sample)| {
