@@ -10,8 +10,10 @@
 use super::addresses::permuted;
 use crate::rng::Rng;
 
-/// Number of regions. The share of valid data is constant within a region.
+/// Minimum number of regions. The share of valid data is constant within a region.
 const REGIONS: u64 = 256;
+/// Maximum number of writes in a region, whose positions are in memory.
+const REGION_MAX: u64 = 1 << 22;
 
 /// The positions of a pass in order. Each position occurs once or more.
 #[derive(Debug)]
@@ -38,7 +40,7 @@ impl OnePass {
         let ratio = 1.0 + spare;
         let writes = (count as f64 * ratio) as u64;
         let key = rng.next_u64();
-        let region = writes.div_ceil(REGIONS).max(1);
+        let region = writes.div_ceil(REGIONS).clamp(1, REGION_MAX);
         let decay = decay(ratio);
         let (used, regions, current, overwritten) = Default::default();
         Self { count, key, rng, decay, writes, region, used, regions, current, overwritten }

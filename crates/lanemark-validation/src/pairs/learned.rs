@@ -4,7 +4,7 @@
 //! draws and of the factor's logarithm add up to the square of the error. Pairs of one drive share most of the omitted
 //! effects, so each drive has the same weight, however many pairs it forms. The pairs of different drives form the
 //! unit of their publication instead. The factor of a kind is the value that suffices for 80% of its units and of one
-//! further unit, but at least [`LEAST`]. A kind with fewer than [`UNITS_MIN`] units has the factor of all pairs that
+//! further unit, and not below [`LEAST`]. A kind with fewer than [`UNITS_MIN`] units has the factor of all pairs that
 //! keep the drive and have the same group of requests. If these have fewer units too, no further unit is counted: 80%
 //! of five units and a sixth are all five, and the largest of a few errors is not a percentile.
 
