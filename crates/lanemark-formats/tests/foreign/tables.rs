@@ -147,6 +147,13 @@ fn a_log_of_latencies_has_each_request() {
     // Means over intervals do not state the number of requests.
     let means = text.replace("8192, 0, 0", "0, 0, 0");
     assert!(log(&means, "r_lat.log").unwrap_err().contains("log_avg_msec"));
+    for name in ["r_iops.log", "r_bw.log"] {
+        let error = log("500, 5820, 0, 0\n1000, 5820, 0, 0\n", name).unwrap_err();
+        assert!(error.contains("does not state the sizes"), "{error}");
+    }
+    // Lines of four fields are from fio 2, in µs.
+    let old = log("1, 110, 0, 4096\n2, 130, 0, 4096\n", "r_lat.log").unwrap();
+    assert!((old.latency().mean_ns() - 120_000.0).abs() < 200.0);
     assert!(log(text, "renamed.txt").unwrap_err().contains("neither `bw`"));
     // A log of rates without averaging has a line per request.
     let each =

@@ -341,6 +341,21 @@ mod tests {
     }
 
     #[test]
+    fn a_controller_and_its_address_are_one_drive_and_reduced_modes_are_findings() {
+        let text = "[    1.000000] nvme 0000:01:00.0: 7.876 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x1 \
+                    link at 0000:00:1c.0 (capable of 31.504 Gb/s with 8.0 GT/s PCIe x4 link)\n\
+                    [    1.100000] nvme nvme0: pci function 0000:01:00.0\n\
+                    [    2.000000] nvme nvme0: I/O 5 QID 1 timeout, aborting\n\
+                    [    3.000000] ata3.00: NCQ disabled due to excessive errors\n\
+                    [    3.100000] ata3.00: limiting speed to UDMA/100:PIO4\n";
+        let drives = read_any(text, "f").unwrap();
+        assert_eq!(drives.len(), 2, "{drives:?}");
+        let findings = drives[1].findings.join("; ");
+        assert!(findings.contains("(NCQ) after errors"), "{findings}");
+        assert!(findings.contains("UDMA/100:PIO4"), "{findings}");
+    }
+
+    #[test]
     fn a_pcie_limit_and_a_usb_bridge_are_found() {
         let text = "Nov 1 12:00:00 host kernel: nvme 0000:01:00.0: 7.876 Gb/s available PCIe bandwidth, limited by \
                     8.0 GT/s PCIe x1 link at 0000:00:1c.0 (capable of 31.504 Gb/s with 8.0 GT/s PCIe x4 link)\n\
