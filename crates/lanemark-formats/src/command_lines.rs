@@ -95,7 +95,7 @@ mod tests {
     fn dd_is_one_sequential_stream() {
         assert_eq!(
             job("dd if=/dev/zero of=x bs=512 count=10 oflag=dsync"),
-            "[dd] rw=write bs=512 size=5120 filename=x ioengine=psync iodepth=1 direct=0 fdatasync=1 zero_buffers=1"
+            "[dd] rw=write bs=512 size=5120 filename=x ioengine=psync iodepth=1 direct=0 sync=dsync zero_buffers=1"
         );
         assert_eq!(
             job("sudo dd if=/dev/nvme0n1 of=/dev/null bs=1M count=64 iflag=direct status=progress"),

@@ -56,7 +56,7 @@ use number::DefaultTimeUnit;
 pub use option::{OptionSupport, options};
 pub(crate) use order::normal_for;
 use range::{JobRange, RequestedRange};
-pub use settings::{FioJobs, FioSettings, IoEngine, SyncMethod};
+pub use settings::{FioJobs, FioSettings, IoEngine};
 
 /// Maximum number of tests in a job file.
 const TESTS_MAX: usize = 4096;
@@ -143,30 +143,13 @@ fn settings(jobs: &[Job], findings: &mut JobProblems) -> FioSettings {
             all.direct = Some(direct);
         }
         is_stated |= job.has("direct") || job.has("buffered");
-        let sync = job.parsed("sync", findings, |text| match text {
-            "" | "1" | "sync" => Ok(Some(SyncMethod::All)),
-            "dsync" => Ok(Some(SyncMethod::Data)),
-            "0" | "none" => Ok(None),
-            _ => Err("none, sync or dsync"),
-        });
-        all.sync = all.sync.or(sync.flatten());
         goes_on(job, &mut all, findings);
-        let checked = job.text("verify").filter(|method| !matches!(*method, "0" | "null"));
-        if checked.is_some() {
-            job.note(
-                "verify",
-                findings,
-                SupportLevel::Nearly,
-                "written data is not read back and compared",
-            );
-            job.note(
-                "do_verify",
-                findings,
-                SupportLevel::Nearly,
-                "written data is not read back and compared",
-            );
+        if job.text("verify").is_some_and(|method| !matches!(method, "0" | "null")) {
+            for name in ["verify", "do_verify"] {
+                let reason = "written data is not read back and compared";
+                job.note(name, findings, SupportLevel::Nearly, reason);
+            }
         }
-        all.verify = all.verify.take().or(checked.map(str::to_owned));
         let folder = PathBuf::from(job.text("directory").unwrap_or(""));
         for name in range::names_of(job.text("filename").unwrap_or("")) {
             let path = folder.join(name);
@@ -417,9 +400,12 @@ fn flushes(job: &Job, direction: RwOption, findings: &mut JobProblems) -> Option
     if job.has("fdatasync") {
         job.note("fdatasync", findings, SupportLevel::Nearly, "a flush, as for fsync");
     }
-    let synchronous =
-        job.text("sync").map_or(job.has("sync"), |text| !matches!(text, "0" | "none"));
-    if synchronous {
+    let synchronous = job.parsed("sync", findings, |text| match text {
+        "" | "1" | "sync" | "dsync" => Ok(true),
+        "0" | "none" => Ok(false),
+        _ => Err("none, sync or dsync"),
+    });
+    if synchronous == Some(true) {
         job.note("sync", findings, SupportLevel::Nearly, "a flush after each write");
         every = Some(1);
     }

@@ -159,7 +159,6 @@ fn the_options_that_are_read_become_tests() {
     let jobs = read(include_str!("jobs/read.fio"));
     assert_eq!(jobs.settings.engine, Some(IoEngine::IoUring));
     assert_eq!(jobs.settings.direct, Some(true));
-    assert_eq!(jobs.settings.verify.as_deref(), Some("crc32c"));
     let targets: Vec<_> = jobs.settings.targets.iter().map(|path| path.to_str().unwrap()).collect();
     assert_eq!(targets, ["/dev/example", "/a", "/b:c"]);
     let tests = &jobs.workload.tests;

@@ -98,7 +98,7 @@ fn lines(matched_drive: &MatchedDrive) -> Vec<String> {
     let drive = &matched_drive.drive;
     let name = drive.name.as_deref().unwrap_or("drive");
     let kind = drive.rotational.map(|rotational| if rotational { "HDD" } else { "SSD" });
-    let size = drive.size_bytes.map(|bytes| format!("{:.1} GB", bytes as f64 / 1e9));
+    let size = drive.size_bytes.map(|bytes| format!("{} GB", (bytes as f64 / 1e8).round() / 10.0));
     let facts = [
         Some(drive.model.clone().unwrap_or_else(|| "model not stated".to_owned())),
         size,

@@ -43,22 +43,6 @@ impl DeviceWork {
         (self.writes > 0).then(|| self.write_ms as f64 * 1e3 / self.writes as f64)
     }
 
-    /// Returns the mean latency of all reads and writes, in microseconds.
-    pub fn overall_us(&self) -> Option<f64> {
-        let count = self.reads + self.writes;
-        (count > 0).then(|| (self.read_ms + self.write_ms) as f64 * 1e3 / count as f64)
-    }
-
-    /// Returns the mean size of a read in KiB.
-    pub fn read_kib(&self) -> Option<f64> {
-        (self.reads > 0).then(|| self.read_bytes as f64 / 1024.0 / self.reads as f64)
-    }
-
-    /// Returns the mean size of a write in KiB.
-    pub fn write_kib(&self) -> Option<f64> {
-        (self.writes > 0).then(|| self.write_bytes as f64 / 1024.0 / self.writes as f64)
-    }
-
     /// Returns the total time of all requests, which may exceed the elapsed time if requests overlapped.
     pub fn time_ms(&self) -> u64 {
         self.read_ms + self.write_ms + self.flush_ms
@@ -144,8 +128,7 @@ mod tests {
         let new = format!("{old} 0 0 0 0 7 9");
         assert_eq!(parse("sda", &new).map(|work| (work.flushes, work.flush_ms)), Some((7, 9)));
         assert_eq!(parse("sda", "1 2 3"), None);
-        assert_eq!((work.read_kib(), work.write_kib(), work.time_ms()), (Some(4.0), Some(4.0), 45));
-        assert_eq!((work.overall_us(), DeviceWork::default().overall_us()), (Some(1_500.0), None));
+        assert_eq!((work.time_ms(), DeviceWork::default().read_us()), (45, None));
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub(crate) fn limit(
     is_assumed(longest).then(|| AssumedLimit {
         hop: busiest.name.clone(),
         parameter: longest.parameter.clone(),
-        value: longest.text.clone(),
+        value: longest.shown(),
         range: longest.ends(),
     })
 }

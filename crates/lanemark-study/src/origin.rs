@@ -136,6 +136,20 @@ impl ValueRecord {
     }
 }
 
+/// Rounds the number in a value with a unit to three significant digits.
+fn three_digits(text: &str) -> String {
+    let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
+    let number = number.parse::<f64>().unwrap_or_default();
+    let digits = (2 - number.abs().max(1e-3).log10().floor() as i32).clamp(0, 6) as usize;
+    let number = format!("{number:.digits$}");
+    let number = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number.as_str()
+    };
+    format!("{number} {unit}").trim_end().to_owned()
+}
+
 impl UncertainValue {
     /// Returns the value `text` of `parameter` with its range; the bounds are written with units. Returns `None` if the
     /// bounds do not form a range above zero that contains the value.
@@ -153,19 +167,13 @@ impl UncertainValue {
     #[must_use]
     pub fn ends(&self) -> (String, String) {
         const END: f64 = 1.2816;
-        let shortened_text = |text: String| {
-            let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
-            let number = number.parse::<f64>().unwrap_or_default();
-            let digits = (2 - number.abs().max(1e-3).log10().floor() as i32).clamp(0, 6) as usize;
-            let number = format!("{number:.digits$}");
-            let number = if number.contains('.') {
-                number.trim_end_matches('0').trim_end_matches('.')
-            } else {
-                number.as_str()
-            };
-            format!("{number} {unit}").trim_end().to_owned()
-        };
-        (shortened_text(self.at(-END)), shortened_text(self.at(END)))
+        (three_digits(&self.at(-END)), three_digits(&self.at(END)))
+    }
+
+    /// Returns the value with three significant digits and its unit.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        three_digits(&self.at(0.0))
     }
 
     /// Returns the value at `deviations` standard deviations from the median of a log-normal distribution. The bounds

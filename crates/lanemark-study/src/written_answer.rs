@@ -105,6 +105,13 @@ impl WrittenAnswer {
                 AnswerPart::Value(expression) => text += &expression.shown(systems)?,
             }
         }
+        for part in &self.parts {
+            if let AnswerPart::Value(expression) = part
+                && let Some(sentence) = expression.undecided(systems)
+            {
+                text += &sentence;
+            }
+        }
         let claims = self.claims.iter().map(|claim| claim.checked(systems));
         Some(StudyAnswer { text, claims: claims.collect::<Option<_>>()? })
     }
@@ -162,6 +169,21 @@ impl Expression {
             Some((operator, second)) => operator.value(first / second.value(systems)?),
         };
         value.is_finite().then_some(value)
+    }
+
+    /// Returns a sentence about a ratio or a difference whose interval contains equal values.
+    fn undecided(&self, systems: &[StudySystem]) -> Option<String> {
+        let (operator, second) = self.second.as_ref()?;
+        let (low, high) = self.first.ratio_to(second, systems)?.interval_80()?;
+        if low >= 1.0 || high <= 1.0 {
+            return None;
+        }
+        let value = operator.shown(self.value(systems)?);
+        let equal = match operator {
+            Operator::Ratio => "1",
+            Operator::Difference => "0%",
+        };
+        Some(format!(" The interval of {value} contains {equal}, so no difference is shown."))
     }
 
     /// Formats the value: figures with three significant digits, ratios with two decimals, and percentages of ten or

@@ -63,12 +63,6 @@ pub fn shell(
     format!("{before}cat > {FILE} <<'END'\n{file}END\nlanemark sim {name} ./{FILE}{options}\n")
 }
 
-/// Returns the command that simulates a workload of the library.
-pub fn shell_workload(system: &SystemRequest, workload: &str) -> String {
-    let (before, name) = system_arguments(system);
-    format!("{before}lanemark sim {name} {}{}\n", shell_word(workload), options(system))
-}
-
 /// Returns a system's name for a shell. If the system uses this machine, the first value is a line that writes this
 /// machine to a file.
 fn system_arguments(system: &SystemRequest) -> (String, String) {
@@ -93,21 +87,25 @@ mod tests {
 
     use super::*;
 
+    fn request(pattern: OffsetOrder, read_percent: f64) -> TestRequest {
+        TestRequest {
+            block: "16 KiB".to_owned(),
+            pattern,
+            read_percent,
+            queue_depth: 3,
+            threads: 2,
+            span: "512 MiB".to_owned(),
+            duration: "2500 ms".to_owned(),
+            flush: read_percent < 50.0,
+        }
+    }
+
     #[test]
     fn the_workload_file_reads_as_the_requested_test() {
         for (pattern, read_percent) in
             [(OffsetOrder::Random, 70.0), (OffsetOrder::Sequential, 33.5)]
         {
-            let request = TestRequest {
-                block: "16 KiB".to_owned(),
-                pattern,
-                read_percent,
-                queue_depth: 3,
-                threads: 2,
-                span: "512 MiB".to_owned(),
-                duration: "2500 ms".to_owned(),
-                flush: read_percent < 50.0,
-            };
+            let request = request(pattern, read_percent);
             let test = request.read().unwrap();
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join(FILE);
@@ -128,19 +126,22 @@ mod tests {
             set: vec![("drive.flash.read".to_owned(), "60 us".to_owned())],
             faults: vec!["power-cut at=2s".to_owned()],
         };
-        assert_eq!(
-            shell_workload(&system, "quick"),
-            "lanemark sim 'a@b:c|d' quick --set 'drive.flash.read=60 us' --fault 'power-cut at=2s'\n"
-        );
+        let request = request(OffsetOrder::Random, 70.0);
+        let test = request.read().unwrap();
+        let lines = shell(&system, &request, &test, &[]);
+        let simulated = "END\nlanemark sim 'a@b:c|d' ./lanemark-test.toml \
+                         --set 'drive.flash.read=60 us' --fault 'power-cut at=2s'\n";
+        assert!(lines.ends_with(simulated), "{lines}");
         let here = SystemRequest {
             system: "a@this-machine:sda".to_owned(),
             set: Vec::new(),
             faults: Vec::new(),
         };
-        assert_eq!(
-            shell_workload(&here, "quick"),
-            "lanemark inspect --as-platform this-machine.toml >/dev/null\n\
-             lanemark sim a@this-machine.toml:sda quick\n"
+        let lines = shell(&here, &request, &test, &[]);
+        assert!(lines.starts_with("lanemark inspect --as-platform this-machine.toml >/dev/null\n"));
+        assert!(
+            lines.ends_with("\nlanemark sim a@this-machine.toml:sda ./lanemark-test.toml\n"),
+            "{lines}"
         );
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn job(words: &[String], file: &str) -> Result<JobDraft, FormatError>
     let mut block = 512;
     let mut count = None;
     let mut direct = false;
-    let mut flush = None;
+    let mut sync = None;
     for word in words {
         let Some((name, value)) = word.split_once('=') else {
             return Err(unsupported(file, word, "is not an operand of dd"));
@@ -65,8 +65,8 @@ pub(super) fn job(words: &[String], file: &str) -> Result<JobDraft, FormatError>
                 for flag in value.split(',') {
                     match (name, flag) {
                         ("iflag" | "oflag", "direct") => direct = true,
-                        ("oflag", "dsync") => flush = Some("fdatasync"),
-                        ("oflag", "sync") => flush = Some("fsync"),
+                        ("oflag", "dsync") => sync = Some("dsync"),
+                        ("oflag", "sync") => sync = Some("sync"),
                         ("iflag", "fullblock") | ("conv", "notrunc" | "noerror") => {}
                         ("conv", "fsync" | "fdatasync") => {
                             draft.note(file, word, SupportLevel::Nearly, UNFLUSHED);
@@ -91,8 +91,8 @@ pub(super) fn job(words: &[String], file: &str) -> Result<JobDraft, FormatError>
     draft.set("ioengine", "psync");
     draft.set("iodepth", "1");
     draft.set("direct", if direct { "1" } else { "0" });
-    if let Some(flush) = flush {
-        draft.set(flush, "1");
+    if let Some(sync) = sync {
+        draft.set("sync", sync);
     }
     if input == Some("/dev/zero") {
         draft.set("zero_buffers", "1");

@@ -26,8 +26,6 @@ pub struct FioSettings {
     pub direct: Option<bool>,
     /// The files or devices that the jobs name.
     pub targets: Vec<PathBuf>,
-    /// The kind of synchronous writes. The tests already implement it as a flush after each write.
-    pub sync: Option<SyncMethod>,
     /// Whether the run continues when a request fails.
     pub goes_on: Option<bool>,
     /// Names of the tests whose engine waits for each read that uses the page cache, regardless of the depth.
@@ -35,8 +33,6 @@ pub struct FioSettings {
     /// Names of the tests that transfer as much data as the target contains, because the job states neither a size nor
     /// an end.
     pub sized_by_target: Vec<String>,
-    /// The check of the read data that fio would perform, such as `crc32c`.
-    pub verify: Option<String>,
 }
 
 /// The engine that submits requests.
@@ -48,15 +44,6 @@ pub enum IoEngine {
     Sync,
     /// No requests are submitted.
     Null,
-}
-
-/// The method that makes writes durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SyncMethod {
-    /// Data and metadata (`O_SYNC`).
-    All,
-    /// Data only (`O_DSYNC`).
-    Data,
 }
 
 /// Returns the engine with this name in fio, with an optional note, or the reason why it is not supported.

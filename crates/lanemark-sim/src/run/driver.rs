@@ -28,7 +28,7 @@ use convergence::{EarlyEnd, RequiredFigures};
 use lane::{LanePosition, TestLane};
 use lanemark_schema::result::{ConvergedTest, Sample};
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::{Duration, Instant};
+use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{CheckedTest, LoadKind, SyntheticRequests, Test};
 use similar::ScaledTest;
 pub use similar::is_shortened;
@@ -114,6 +114,7 @@ pub fn run_length_watched(
     length: RunLength,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Sample, SimError> {
+    check_area(spec, test)?;
     let spec = &*spec.for_threads(test.threads);
     let requests = match &test.asks {
         LoadKind::Requests(requests) => requests,
@@ -138,10 +139,26 @@ pub fn run_length_watched(
             None => run_requests(spec, test, requests, key, EarlyEnd::Converged(figures), watch),
         };
     };
-    let end = similar.end();
+    let end = similar.end(figures);
     let requests = similar.test.requests().unwrap_or(requests);
     let sample = run_requests(&similar.spec, &similar.test, requests, key, end, watch)?;
     Ok(similar.enlarged(sample, test))
+}
+
+/// Returns an error if the last block of the test's area is outside a drive or the volume. The run would find this error
+/// only when a request reached that block.
+fn check_area(spec: &CheckedSystem, test: &CheckedTest) -> Result<(), SimError> {
+    let Some(capacity) = spec.capacities().into_iter().min() else { return Ok(()) };
+    let end = test.offset.get().saturating_add(test.span.get());
+    if end <= capacity.get() {
+        return Ok(());
+    }
+    let length = test.block;
+    let offset = Bytes(end.saturating_sub(length.get()));
+    Err(match spec.volume {
+        Some(_) => SimError::OutOfVolume { offset, length, capacity },
+        None => SimError::OutOfRange { offset, length, capacity },
+    })
 }
 
 /// Runs a test with a ramp from the start of its ramp, and counts only the part that is steady. The purpose of a ramp

@@ -107,6 +107,22 @@ fn counted_cells(headings: &[Heading<'_>], line: &str) -> Vec<String> {
     cells
 }
 
+/// Returns the roundest capacity of those that `lsblk` prints like this: `3.6T` is 4000 GB.
+fn capacity(text: &str) -> Option<u64> {
+    // Some locales write a decimal comma.
+    let text = text.replace(',', ".");
+    let (bytes, _) = size(&text, false)?;
+    let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let (unit, _) = size(&format!("1{}", &text[number.len()..]), false)?;
+    let rounding = unit * 0.5 / 10_f64.powi(i32::try_from(decimals).ok()?);
+    [1e12, 1e11, 1e10, 1e9]
+        .into_iter()
+        .map(|step| (bytes / step).round() * step)
+        .find(|round| *round > 0.0 && (round - bytes).abs() <= rounding)
+        .map_or(Some(bytes as u64), |round| Some(round as u64))
+}
+
 fn disk(headings: &[Heading<'_>], line: &str) -> Option<DescribedDrive> {
     // A partition or a mapping is below its disk, after the lines of the tree.
     if !line.starts_with(|letter: char| letter.is_ascii_alphanumeric()) {
@@ -133,10 +149,7 @@ fn disk(headings: &[Heading<'_>], line: &str) -> Option<DescribedDrive> {
     Some(DescribedDrive {
         name: Some(name),
         model,
-        size_bytes: of("SIZE")
-            // Some locales write a decimal comma.
-            .and_then(|text| Some(size(&text.replace(',', "."), false)?.0 as u64))
-            .filter(|bytes| *bytes > 0),
+        size_bytes: of("SIZE").and_then(capacity).filter(|bytes| *bytes > 0),
         rotational: of("ROTA").and_then(flag),
         transport: of("TRAN").filter(|word| TRANSPORTS.contains(word)).map(str::to_owned),
         ..DescribedDrive::default()
@@ -181,7 +194,7 @@ mod tests {
             [Some("WDC WD40EFRX-68N32N0"), Some("Samsung SSD 970 EVO Plus 1TB"), None]
         );
         let sizes: Vec<_> = drives.iter().map(|drive| drive.size_bytes.unwrap() >> 30).collect();
-        assert_eq!(sizes, [3686, 931, 29]);
+        assert_eq!(sizes, [4_000_000_000_000 >> 30, 931, 29]);
         assert_eq!(drives[0].rotational, Some(true));
     }
 }

@@ -8,7 +8,7 @@
 //! Not modelled: tests with rounds and transactions in parallel with other tests.
 
 use super::lane::{LanePosition, LaneTag, TestLane};
-use super::{RunLength, WATCH_EVENTS, run_length_watched};
+use super::{RunLength, WATCH_EVENTS, check_area, run_length_watched};
 use crate::fault::RequestStatus;
 use crate::run::progress::Progress;
 use crate::simulator::{Completion, SimError};
@@ -36,6 +36,9 @@ pub fn run_beside_watched(
     let [(first, key), others @ ..] = tests else { return Ok(Vec::new()) };
     if others.is_empty() {
         return Ok(vec![run_length_watched(spec, first, *key, length, watch)?]);
+    }
+    for (test, _) in tests {
+        check_area(spec, test)?;
     }
     let mut run = ConcurrentTests::new(spec, tests)?;
     for lane in run.lanes.iter_mut().flatten() {

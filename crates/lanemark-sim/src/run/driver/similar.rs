@@ -34,13 +34,13 @@
 
 mod skew;
 
-use super::convergence::{EarlyEnd, may_converge};
+use super::convergence::{EarlyEnd, RequiredFigures, may_converge};
 use crate::run::ceiling::ceilings;
 use crate::spec::{
     CheckedSystem, DriveCondition, DriveSpec, ERASED_MIN, FlashSpec, MediaSpec, SLOT, SystemSpec,
 };
 use lanemark_schema::result::series::SeriesRecorder;
-use lanemark_schema::result::{ConvergedTest, Sample, ScaledRun};
+use lanemark_schema::result::{ConvergedTest, RatePhase, Reserve, Sample, ScaledRun};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{
     CheckedTest, Load, LoadKind, Pattern, RoundSettings, SeriesInterval, Test,
@@ -48,6 +48,8 @@ use lanemark_schema::workload::{
 
 /// Minimum number of requests in a shortened test.
 const REQUESTS: f64 = 4e6;
+/// Amount of data in a shortened test that is enough instead, if requests are large.
+const BYTES: f64 = 250e9;
 /// Number of rounds after which a test with rounds usually becomes steady.
 const ROUNDS: u64 = 6;
 /// Minimum number of requests in each round of a shortened test.
@@ -73,8 +75,9 @@ const BUFFERED_UNITS: u64 = 2;
 const BUFFERED_MAX: f64 = 0.01;
 /// Maximum size of the buffer as a part of a superblock.
 const OF_SUPERBLOCK_MAX: f64 = 0.25;
-/// Minimum part of the drive that a test without a series or rounds must be able to overwrite to be shortened.
-const OVERWRITTEN_MIN: f64 = 1.0;
+/// Minimum part of the drive that a test without a series or rounds must be able to overwrite to be shortened. The test
+/// that fills a drive ends before the last block if its requests do not divide the capacity.
+const OVERWRITTEN_MIN: f64 = 0.99;
 
 /// Returns whether [`RunLength::Converged`](super::RunLength::Converged) simulates a test of `spec` for a shorter time.
 pub fn is_shortened(spec: &SystemSpec, test: &Test) -> bool {
@@ -133,9 +136,14 @@ impl ScaledTest {
         Some(Self { spec, test, shortening, turnover })
     }
 
-    /// Returns the point at which the shortened test may end.
-    pub(super) fn end(&self) -> EarlyEnd {
-        self.turnover.map_or(EarlyEnd::Whole, EarlyEnd::Settled)
+    /// Returns the point at which the shortened test may end. A test that ends with its volume has phases instead of a
+    /// settled state.
+    pub(super) fn end(&self, figures: RequiredFigures) -> EarlyEnd {
+        match self.turnover {
+            _ if self.test.volume.is_some() => EarlyEnd::Converged(figures),
+            Some(turnover) => EarlyEnd::Settled(turnover),
+            None => EarlyEnd::Whole,
+        }
     }
 
     /// Computes the sample of `test` from the sample of the shortened test.
@@ -171,21 +179,30 @@ impl ScaledTest {
             series: sample.series.map(|series| series.times(self.shortening.factor)),
             similar: Some(similar),
             converged,
-            // The buffer, which ends some phases, is not scaled in proportion.
-            phases: Vec::new(),
+            phases: enlarged_phases(&sample.phases, factor),
             steady,
             ..sample
         }
     }
 }
 
+/// Returns the phases of the whole test. There are none if the write buffer, which is not scaled in proportion, ended
+/// one of them.
+fn enlarged_phases(phases: &[RatePhase], factor: u64) -> Vec<RatePhase> {
+    if phases.iter().any(|phase| phase.ended_by == Some(Reserve::WriteBuffer)) {
+        return Vec::new();
+    }
+    phases.iter().map(|phase| RatePhase { until: phase.until * factor, ..*phase }).collect()
+}
+
 /// Returns the shortening of a test, or `None` if the test is not shortened.
 fn time_scaling(spec: &SystemSpec, test: &Test) -> Option<TimeScaling> {
     let LoadKind::Requests(requests) = &test.asks else { return None };
     let length = match (test.rounds, test.duration) {
-        (Some(rounds), None) => rounds.length * ROUNDS,
-        (None, Some(duration)) => duration,
-        _ => return None,
+        (Some(rounds), None) => Some(rounds.length * ROUNDS),
+        (None, Some(duration)) => Some(duration),
+        (None, None) if test.volume.is_some() => None,
+        (None, None) | (Some(_), Some(_)) => return None,
     };
     let is_plain = spec.faults.is_empty()
         && spec.journal.is_none()
@@ -198,7 +215,9 @@ fn time_scaling(spec: &SystemSpec, test: &Test) -> Option<TimeScaling> {
         return None;
     }
     let rates = ceilings(spec, test).into_iter().filter_map(|ceiling| ceiling.rate);
-    let bytes = rates.min()?.0 as f64 * length.as_seconds();
+    let fastest = rates.min()?.0 as f64;
+    let in_time = length.map_or(f64::INFINITY, |length| fastest * length.as_seconds());
+    let bytes = test.volume.map_or(in_time, |volume| in_time.min(volume.get() as f64));
     let capacity: f64 = spec.drive_specs().map(|drive| drive.capacity.get() as f64).sum();
     // A test without a series or rounds ends when its figures have converged, unless the drive's state changes before
     // that.
@@ -211,7 +230,7 @@ fn time_scaling(spec: &SystemSpec, test: &Test) -> Option<TimeScaling> {
             let round_scale = (count / ROUND_REQUESTS).max(bytes / ROUND_BYTES) / ROUNDS as f64;
             (count / REQUESTS).max(round_scale)
         }
-        None => count / REQUESTS,
+        None => (count / REQUESTS).max(bytes / BYTES),
     };
     let wanted = wanted.min(f64::from(FACTOR_MAX)) as u32;
     let shortening = if test.writes() {

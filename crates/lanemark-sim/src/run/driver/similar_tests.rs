@@ -74,7 +74,7 @@ fn run_until(spec: &CheckedSystem, test: &CheckedTest, end: EarlyEnd) -> Sample 
 /// Returns the sample of a test on a drive with a quarter of the pages, simulated until its state is steady.
 fn settled(spec: &CheckedSystem, test: &CheckedTest) -> Sample {
     let similar = ScaledTest::by(shorten_on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
-    run_until(spec, test, similar.end())
+    run_until(spec, test, similar.end(RequiredFigures::Rate))
 }
 
 /// Returns the ratios of the rates and of the write amplifications in an interval of two series.
@@ -159,7 +159,7 @@ fn reads_shorten_the_time_and_not_the_drive() {
     let hundredth = TimeScaling { factor: 100, drive: DriveScale::WHOLE };
     let similar = ScaledTest::by(hundredth, &spec, &checked).unwrap();
     assert_eq!(*similar.spec, *spec);
-    assert_eq!(similar.end(), EarlyEnd::Settled(0));
+    assert_eq!(similar.end(RequiredFigures::Rate), EarlyEnd::Settled(0));
     assert_eq!(similar.test.span, test.span);
     assert_eq!(similar.test.duration, test.duration.map(|time| time / 100));
 }
@@ -368,4 +368,33 @@ fn a_sample_without_a_steady_part_describes_as_many_times_its_length() {
     let short = Sample { elapsed: Duration::from_seconds(3), ..Sample::empty() };
     let run = similar.enlarged(short, &test).similar.unwrap();
     assert_eq!((run.elapsed, run.factor), (Duration::from_seconds(12), 4));
+}
+
+#[test]
+fn a_fill_has_the_phases_of_the_whole_drive() {
+    let mut spec = drive();
+    spec.first_mut().drive.flash_mut().translation.pseudo_slc = Some(cache(400));
+    let test = Test {
+        block: Bytes::kibi(128),
+        duration: None,
+        volume: Some(Bytes::mebi(4_320)),
+        interval: None,
+        ..writes(Pattern::Sequential, 1)
+    };
+    let spec = spec.checked().unwrap();
+    let test = test.checked().unwrap();
+    let LoadKind::Requests(requests) = &test.asks else { panic!("no requests") };
+    let end = EarlyEnd::Converged(RequiredFigures::Rate);
+    let key = StreamKey::from_seed(7);
+    let whole = run_requests(&spec, &test, requests, key, end, &mut |_| true).unwrap();
+    let short = run_until(&spec, &test, end);
+    assert_eq!(whole.phases.len(), 2);
+    for (short, whole) in short.phases.iter().zip(&whole.phases) {
+        assert_eq!(short.ended_by, whole.ended_by);
+        let time = short.until.as_seconds() / whole.until.as_seconds();
+        assert!((time - 1.0).abs() < 0.03, "{short:?}, {whole:?}");
+        assert!((short.iops / whole.iops - 1.0).abs() < 0.03, "{short:?}, {whole:?}");
+    }
+    assert_eq!(short.phases.len(), whole.phases.len());
+    assert!((short.elapsed.as_seconds() / whole.elapsed.as_seconds() - 1.0).abs() < 0.03);
 }
