@@ -1,101 +1,29 @@
 //! Compares two runs by test: the ratio of each figure, its 80% interval, and the verdict of the interval.
-//!
-//! The uncertainty of a figure consists of its repeats (Student's t of their standard error) and, for a simulated rate,
-//! of the 80% interval of the prediction. The uncertainties of both figures are independent, so the squares of their
-//! logarithms are added. Two predicted rates are compared draw by draw instead, because they share uncertain values.
 
 mod answer;
 mod baseline;
+mod pair;
 
 use lanemark_schema::result::{
-    ComparedFigure, ComparedRun, ComparedRuns, FigureMetric, FigureUncertainty, RatioEstimate,
-    RatioVerdict, RunResult, SCHEMA_VERSION, Sample, Statistic, Target, TestResult,
-    UncertainFigure,
+    ComparedFigure, ComparedRun, ComparedRuns, FigureMetric, RatioEstimate, RatioVerdict,
+    RunResult, SCHEMA_VERSION, Statistic, TestResult,
 };
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{AverageMethod, Pattern, Test};
+use lanemark_schema::workload::{Pattern, Test};
 
 use crate::Style;
 use crate::database;
-use crate::figure_table::heading;
-use crate::number::{
-    ABSENT, fixed, has_latency, known_value, or_absent, percent_whole, ratio, significant,
-};
-use crate::run_table::write_warnings;
+use crate::metric::heading;
+use crate::number::{ABSENT, fixed, known_value, or_absent, percent_whole, ratio, significant};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
 use crate::terminal::TerminalText;
 use crate::verdict::{NOT_SHOWN, SAME, is_shown};
+use crate::warnings::write_warnings;
 pub(crate) use answer::{answer, clauses};
 pub use baseline::{baseline_text, compare_baseline};
-
-/// A figure of a test, with its value in each of the two runs, and the ratio of the second to the first.
-struct FigurePair {
-    a: Option<Statistic>,
-    b: Option<Statistic>,
-    /// `None` if a figure is absent.
-    ratio: Option<RatioEstimate>,
-}
-
-/// The properties of the two runs on which the uncertainty of their figures depends.
-#[derive(Clone, Copy)]
-struct RunPair<'r> {
-    targets: [&'r Target; 2],
-    /// Whether both runs are the same result.
-    is_identical: bool,
-}
-
-impl<'r> RunPair<'r> {
-    fn new(a: &'r RunResult, b: &'r RunResult) -> Self {
-        Self { targets: [&a.target, &b.target], is_identical: a == b }
-    }
-
-    /// Compares a metric of one test.
-    fn figures(self, metric: FigureMetric, a: &TestResult, b: &TestResult) -> FigurePair {
-        let uncertainty = |figure: &Statistic, result: &TestResult, is_simulated: bool| {
-            metric.uncertainty(figure, result, is_simulated)
-        };
-        let pair = self.pair([(a, figure(metric, a)), (b, figure(metric, b))], uncertainty);
-        match metric.predicted_ratio([(self.targets[0], a), (self.targets[1], b)]) {
-            Some(ratio) if !self.is_identical => FigurePair { ratio: Some(ratio), ..pair },
-            _ => pair,
-        }
-    }
-
-    /// Compares a percentile of latency of one test.
-    fn percentiles(self, at: f64, a: &TestResult, b: &TestResult) -> FigurePair {
-        let uncertainty = |figure: &Statistic, result: &TestResult, is_simulated: bool| {
-            if is_simulated {
-                let middle = result.latency().percentile_ns(at)? as f64;
-                let (low, high) = result.percentile_interval_ns(at)?;
-                FigureUncertainty::of_interval(middle, low, high)
-            } else {
-                FigureUncertainty::of_repeats(figure)
-            }
-        };
-        self.pair([(a, percentile(a, at)), (b, percentile(b, at))], uncertainty)
-    }
-
-    fn pair(
-        self,
-        sides: [(&TestResult, Option<Statistic>); 2],
-        uncertainty: impl Fn(&Statistic, &TestResult, bool) -> Option<FigureUncertainty>,
-    ) -> FigurePair {
-        let known = |side: usize| {
-            let (result, figure) = &sides[side];
-            let figure = figure.as_ref()?;
-            let value = known_value(figure)?;
-            let is_simulated = matches!(self.targets[side], Target::Simulated(_));
-            let uncertainty = uncertainty(figure, result, is_simulated);
-            Some(UncertainFigure { value, uncertainty })
-        };
-        let ratio = known(0).zip(known(1)).map(|(a, b)| RatioEstimate::of_figures(a, b));
-        let ratio = ratio.filter(|ratio| ratio.ratio().is_finite());
-        let [(_, a), (_, b)] = sides;
-        let identical = |ratio| if self.is_identical { RatioEstimate::Identical } else { ratio };
-        FigurePair { a, b, ratio: ratio.map(identical) }
-    }
-}
+pub(crate) use pair::throughput_ratio;
+use pair::{FigurePair, RunPair, TestPair, figure, shared_tests};
 
 /// Compares the common tests of two runs by throughput and mean latency, as the ratio of `b` to `a`: first the answer
 /// in a sentence, then the figures. With `detail`, the text also compares percentiles and individual transactions, and
@@ -176,9 +104,6 @@ fn has_metric(metric: FigureMetric, test: &TestResult) -> bool {
     figure(metric, test).is_some_and(|found| found.count > 0) && (!both || test.has_transactions())
 }
 
-/// Two results of one test.
-type TestPair<'r> = (&'r TestResult, &'r TestResult);
-
 /// Returns the reads and the writes of each test that has both directions in both runs, as separate tests.
 fn parts(
     a: &RunResult,
@@ -206,11 +131,6 @@ fn rows<'r>(
         }
     }
     (rates, latencies)
-}
-
-/// Returns the throughput of the test `name` in run `b` divided by that in run `a`, if both contain the test.
-pub(crate) fn throughput_ratio(a: &RunResult, b: &RunResult, name: &str) -> Option<RatioEstimate> {
-    RunPair::new(a, b).figures(FigureMetric::Throughput, a.test(name)?, b.test(name)?).ratio
 }
 
 /// Compares two runs like [`compare_table`], and returns the comparison as data.
@@ -257,18 +177,6 @@ pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRun
         only_in_a: tests_only_in(a.1, b.1),
         only_in_b: tests_only_in(b.1, a.1),
     }
-}
-
-/// Returns the tests that both runs contain, matched by name.
-fn shared_tests<'r>(a: &'r RunResult, b: &'r RunResult) -> Vec<(&'r TestResult, &'r TestResult)> {
-    if let ([own], [other]) = (a.tests.as_slice(), b.tests.as_slice())
-        && own.has_transactions()
-        && other.has_transactions()
-    {
-        // A real database and a simulated one each have one test, whose names may differ.
-        return vec![(own, other)];
-    }
-    a.tests.iter().filter_map(|test| Some((test, b.test(&test.test.name)?))).collect()
 }
 
 /// Returns the reads and the writes of a test that has both directions in both runs; the name of the test is part of
@@ -346,10 +254,6 @@ fn write_metric_section(
 }
 
 impl FigurePair {
-    fn values(&self) -> Option<(f64, f64)> {
-        Some((known_value(self.a.as_ref()?)?, known_value(self.b.as_ref()?)?))
-    }
-
     fn cells(&self, name: &str, metric: FigureMetric) -> Vec<Cell> {
         let value = |side: &Option<Statistic>| {
             Cell::plain(or_absent(side.as_ref().and_then(known_value), significant))
@@ -395,12 +299,6 @@ fn verdict_text(ratio: RatioEstimate, metric: FigureMetric) -> &'static str {
         RatioVerdict::NotShown if ratio.interval_80().is_none() => "interval not known",
         RatioVerdict::NotShown => NOT_SHOWN,
     }
-}
-
-/// Returns the figure of a test; `None` if no request was completed.
-fn figure(metric: FigureMetric, result: &TestResult) -> Option<Statistic> {
-    let is_known = metric != FigureMetric::Latency || has_latency(result);
-    is_known.then(|| metric.value_in(result))
 }
 
 /// Returns a sentence that counts the tests by what their ratios show.
@@ -469,14 +367,6 @@ fn write_percentiles(
     sheet.heading("Percentiles of latency, µs: averaged over the repeats");
     sheet.blank();
     sheet.table(&table);
-}
-
-/// Returns a latency percentile in µs, averaged over the repeats; `None` if a repeat has too few requests for it.
-fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
-    let of = |sample: &Sample| Some(sample.latency().percentile_ns(at)? as f64 / 1e3);
-    let values: Option<Vec<f64>> = test.samples.iter().map(of).collect();
-    let values = values.filter(|values| !values.is_empty())?;
-    Some(Statistic::from_values(&values, AverageMethod::Median))
 }
 
 /// Returns the settings in which two tests differ, such as `queue depth 8 and 32`.

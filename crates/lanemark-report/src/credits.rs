@@ -3,7 +3,7 @@
 use lanemark_schema::result::{CreditUse, Reserve, TestResult};
 
 use crate::number::{fixed, grouped, rate_text};
-use crate::over_time::time_text;
+use crate::time::time_text;
 
 /// Returns the sentences about the burst credits of simulated tests, if their volumes have burst credits.
 pub(crate) fn sentences(tests: &[TestResult]) -> Option<String> {

@@ -7,9 +7,9 @@ use lanemark_schema::result::{
 
 use crate::Style;
 use crate::number::{ABSENT, LatencyUnit, fixed, percent, percent_signed, significant};
-use crate::run_table::write_warnings;
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
+use crate::warnings::write_warnings;
 
 /// Relative error above which a figure is marked.
 const ERROR_LARGE: f64 = 0.10;

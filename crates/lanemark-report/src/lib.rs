@@ -34,6 +34,7 @@ mod flash_writes;
 mod html;
 mod inspection;
 mod lead;
+mod metric;
 mod number;
 mod over_time;
 pub mod palette;
@@ -47,17 +48,21 @@ mod run_table;
 #[cfg(test)]
 mod run_tests;
 mod sensitivity;
+mod sparkline;
 mod study_table;
+mod style;
 mod summary;
 mod sweep;
 mod table;
 mod target;
 mod terminal;
 mod test_detail;
+mod time;
 mod transactions;
 mod trial;
 mod verdict;
 mod verified;
+mod warnings;
 mod whatif;
 mod wrong;
 
@@ -85,6 +90,7 @@ pub use results_answer::results_answer;
 pub use run_table::{run_evidence, run_table};
 pub use sensitivity::bottlenecks;
 pub use study_table::{study_answer, study_table};
+pub use style::Style;
 pub use sweep::{sweep_answer, sweep_html, sweep_text};
 pub use terminal::{figure_rows, paragraph};
 pub use test_detail::test_details;
@@ -92,13 +98,3 @@ pub use trial::{power_cut_verdict, trial_answer, trial_text};
 pub use verified::{verified_text, written_text};
 pub use whatif::{whatif_evidence, whatif_text};
 pub use wrong::wrong_outcome;
-
-/// The style of terminal text, which the caller chooses for its terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// Maximum length of a line in columns. Tables first shorten names, then omit columns and list the omitted ones;
-    /// for fewer than 60 columns they are drawn as for 60.
-    pub width: usize,
-    /// Whether to use ANSI colours.
-    pub colour: bool,
-}

@@ -102,6 +102,17 @@ pub(crate) fn has_latency(result: &TestResult) -> bool {
     result.samples.iter().any(measured)
 }
 
+/// Returns the processor time per request in ns, averaged over the repeats in which it is known.
+pub(crate) fn cpu_ns(result: &TestResult) -> Option<f64> {
+    let known: Vec<f64> = result
+        .samples
+        .iter()
+        .filter_map(|sample| sample.cpu)
+        .map(|cpu| cpu.user_ns_per_request + cpu.system_ns_per_request)
+        .collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}
+
 /// The unit of the latencies in one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LatencyUnit {

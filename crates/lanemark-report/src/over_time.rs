@@ -1,4 +1,4 @@
-//! A sample over time as sentences, as tables and as a sparkline.
+//! A sample over time as sentences and as tables.
 //!
 //! Phases are reported only if the data shows them: the time during which no data was moved, and the time at which the
 //! figures become steady by the rule of SNIA's specification (`lanemark_schema::result::steady`).
@@ -14,11 +14,10 @@ use lanemark_schema::workload::TrackedFigure;
 
 use crate::number::{LatencyUnit, fixed, grouped, or_absent, percent, percent_whole, significant};
 use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::time::{time_text, time_unit};
 
 /// Maximum number of rows in a table of a series.
 const ROWS: usize = 12;
-/// The bars, from the lowest to the highest.
-const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The reason why equal figures of a drive are not steady.
 const ERASED_FLASH: &str =
@@ -118,23 +117,6 @@ pub(crate) fn is_written(series: &Series) -> bool {
     series.points.iter().any(|point| point.writes > 0)
 }
 
-/// Returns a unit that suits times up to `longest`, and the length of the unit in seconds.
-pub(crate) fn time_unit(longest: Duration) -> (&'static str, f64) {
-    match longest.as_seconds() {
-        seconds if seconds >= 7200.0 => ("h", 3600.0),
-        seconds if seconds >= 120.0 => ("min", 60.0),
-        seconds if seconds >= 2.0 => ("s", 1.0),
-        seconds if seconds >= 2e-3 => ("ms", 1e-3),
-        _ => ("µs", 1e-6),
-    }
-}
-
-/// Formats a time, such as `3.06 h`.
-pub(crate) fn time_text(time: Duration) -> String {
-    let (unit, seconds) = time_unit(time);
-    format!("{} {unit}", significant(time.as_seconds() / seconds))
-}
-
 /// Builds the table of the series with up to a dozen rows; a test that runs in rounds has one row per round.
 pub(crate) fn table(sample: &Sample) -> Option<Table> {
     if let Some(steady) = &sample.steady {
@@ -193,18 +175,6 @@ fn rounds(steady: &SteadyState) -> Table {
         ]);
     }
     table.without_empty_columns()
-}
-
-/// Draws throughput over time as up to `width` bars, from zero to the maximum.
-pub(crate) fn sparkline(series: &Series, width: usize) -> Option<String> {
-    let condensed = series.condensed(width.max(1));
-    let rates: Vec<f64> =
-        (0..condensed.points.len()).map(|index| condensed.throughput(index)).collect();
-    let greatest = rates.iter().copied().fold(0.0, f64::max);
-    (greatest > 0.0 && rates.len() > 1).then(|| {
-        let bar = |rate: &f64| BARS[((rate / greatest * 8.0).ceil() as usize).clamp(1, 8) - 1];
-        rates.iter().map(bar).collect()
-    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
 
 use crate::number::{fixed, grouped, rate_text, significant};
-use crate::over_time::time_text;
+use crate::time::time_text;
 
 /// Block size from which rates are stated in MB/s.
 const LARGE: f64 = 65_536.0;

@@ -15,7 +15,7 @@ use crate::concurrent;
 use crate::explanation;
 use crate::lead;
 use crate::number::{
-    ABSENT, LatencyUnit, fixed, grouped, has_latency, interval_text, is_wide, known_value,
+    ABSENT, LatencyUnit, cpu_ns, fixed, grouped, has_latency, interval_text, is_wide, known_value,
     or_absent, percent, significant, spread,
 };
 use crate::rate_phases;
@@ -23,6 +23,7 @@ use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
 use crate::terminal::TerminalText;
 use crate::transactions;
+use crate::warnings::{write_items, write_warnings};
 
 /// A percentile that has a column, and the column of its 80% interval. Both columns are omitted together.
 struct ShownPercentile {
@@ -126,22 +127,6 @@ fn constant_latency_note(run: &RunResult) -> Option<String> {
     })
 }
 
-/// Writes the warnings, each with its advice, after an empty line; writes nothing if there are no warnings.
-pub(crate) fn write_warnings(sheet: &mut TerminalText, listed: &[(String, &'static str)]) {
-    if listed.is_empty() {
-        return;
-    }
-    sheet.blank();
-    write_items(sheet, listed);
-}
-
-fn write_items(sheet: &mut TerminalText, listed: &[(String, &'static str)]) {
-    for (warning, advice) in target::with_advice(listed) {
-        let advice = advice.map_or(String::new(), |advice| format!(": {advice}"));
-        sheet.item("! ", &format!("{warning}{advice}"), CellEmphasis::Warning);
-    }
-}
-
 /// Builds the table of figures for all tests of `runs`, ordered by test; with several runs, each row names its run. A
 /// test that reads and writes has three rows: the total throughput, then each direction with its latencies.
 pub(crate) fn figures(runs: &[(&str, &RunResult)]) -> Table {
@@ -242,17 +227,6 @@ pub(crate) fn widest_of<'i>(
     Some(format!(
         "The intervals cover 80% of the systems that the values allow. {parameter} contributes most to the interval width in {of}."
     ))
-}
-
-/// Returns the processor time per request in ns, averaged over the repeats in which it is known.
-pub(crate) fn cpu_ns(result: &TestResult) -> Option<f64> {
-    let known: Vec<f64> = result
-        .samples
-        .iter()
-        .filter_map(|sample| sample.cpu)
-        .map(|cpu| cpu.user_ns_per_request + cpu.system_ns_per_request)
-        .collect();
-    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
 fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {

@@ -5,10 +5,11 @@ use lanemark_schema::result::{FigureRole, RunResult, StudyOutcome};
 use crate::calibration::{CalibratedSetting, settings};
 use crate::error_summary::{ErrorSummary, role_name};
 use crate::figure_table;
+use crate::metric::heading;
 use crate::number::significant;
-use crate::run_table::write_warnings;
 use crate::table::CellEmphasis;
 use crate::terminal::TerminalText;
+use crate::warnings::write_warnings;
 use crate::{Style, answer, concurrent, target, transactions};
 
 /// Writes the answer of a study, its figures, error summary and warnings; with `detail`, also its calibrations, its
@@ -34,7 +35,7 @@ pub fn study_table(
         measured.iter().map(|run| ("measured\nhere".to_owned(), *run)).collect();
     for metric in figure_table::metrics(outcome) {
         sheet.blank();
-        sheet.heading(figure_table::heading(metric));
+        sheet.heading(heading(metric));
         sheet.blank();
         sheet.table(&figure_table::table(outcome, metric, &here));
     }

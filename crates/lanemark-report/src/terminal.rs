@@ -12,7 +12,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::Style;
 use crate::block::Block;
-use crate::over_time;
+use crate::sparkline::sparkline;
 use crate::table::{Cell, CellEmphasis, Column, ColumnKind, Table, point};
 
 /// Minimum width at which a table is readable.
@@ -109,7 +109,7 @@ impl TerminalText {
             }
             Block::Rates(series) => {
                 self.gap();
-                let bars = over_time::sparkline(series, self.width);
+                let bars = sparkline(series, self.width);
                 bars.iter().for_each(|bars| self.paragraph(bars));
             }
         }

@@ -4,7 +4,7 @@ use lanemark_schema::result::{
     FigureMetric, RatioEstimate, RatioVerdict, RunResult, Target, TestResult,
 };
 
-use super::{RunPair, TestPair, shared_tests};
+use super::pair::{RunPair, TestPair, shared_tests};
 use crate::verdict::{ratio_in_test, ratio_with_interval};
 
 /// Returns a sentence such as `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x

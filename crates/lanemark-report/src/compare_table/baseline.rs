@@ -9,7 +9,7 @@ use lanemark_schema::result::{
 };
 
 use super::answer::clauses;
-use super::{RunPair, figure};
+use super::pair::{RunPair, figure};
 use crate::Style;
 use crate::number::{ABSENT, has_latency, percent_signed, significant};
 use crate::table::{Cell, CellEmphasis, Column, Table};

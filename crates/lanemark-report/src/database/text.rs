@@ -11,10 +11,10 @@ use super::{TimePart, TimeSplit, table};
 use crate::Style;
 use crate::block::Block;
 use crate::number::{fixed, or_absent, percent, percent_whole, significant};
-use crate::run_table::write_warnings;
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target::warnings;
 use crate::terminal::TerminalText;
+use crate::warnings::write_warnings;
 
 /// The disclaimer that every result contains.
 pub(super) const NO_TPC_RESULT: &str =

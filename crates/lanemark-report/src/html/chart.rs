@@ -17,6 +17,7 @@ use super::grid::typeset;
 use super::picture::{LegendEntry, PanelPicture, TitledPanel};
 use super::svg::{SvgImage, block, image, named, num, part_title, shortened_list, split};
 use crate::figure_table::{metrics, printed, rows, tests};
+use crate::metric::heading;
 use crate::number::{ERROR_LARGE, grouped, known_value, percent_signed, significant};
 use crate::palette;
 
@@ -235,7 +236,7 @@ fn bars_of(panels: &[BarPanel], metric: FigureMetric, kinds: &[ChartKind]) -> Pa
 fn section(bars: &PanelPicture, metric: FigureMetric) -> Markup {
     html! {
         p class="soft" {
-            (typeset(crate::figure_table::heading(metric)))
+            (typeset(heading(metric)))
             ". Each panel has its own scale from zero."
         }
         (bars.legend())

@@ -8,7 +8,8 @@ use super::family::{FamilyAxis, TestFamily};
 use super::grid::typeset;
 use super::lines::{LineAxis, LineChart, LineSeries, VerticalMark, entries};
 use super::picture::PanelPicture;
-use crate::figure_table::{heading, rows};
+use crate::figure_table::rows;
+use crate::metric::heading;
 use crate::number::{grouped, known_value, significant};
 
 /// Percentile that the whiskers of latency over load reach.

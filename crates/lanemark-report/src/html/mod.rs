@@ -41,7 +41,7 @@ pub use plot::{PLOT_MARK, PlotStyle, ResultChart, ResultPlot, plot};
 
 use crate::results_answer::results_answer;
 use crate::study_table::study_answer;
-use crate::{durable, energy, figure_table, run_table, target, transactions, trial};
+use crate::{durable, energy, figure_table, metric, run_table, target, transactions, trial};
 
 /// All style rules of a page.
 const STYLE: &str =
@@ -221,7 +221,7 @@ fn figures(study: &StudyOutcome, runs: &[(String, &RunResult)]) -> Markup {
     markup! {
         @if !study.figures.is_empty() { (evidence::errors(study)) }
         @for metric in figure_table::metrics(study) {
-            @let heading = grid::typeset(figure_table::heading(metric));
+            @let heading = grid::typeset(metric::heading(metric));
             h3 { (heading) }
             (grid::grid(&figure_table::table(study, metric, runs), &heading))
         }

@@ -17,6 +17,7 @@ use super::picture::{self, PanelPicture, TitledPanel};
 use super::svg::{SvgImage, block, image, num, text_width};
 use crate::number::{grouped, significant};
 use crate::over_time;
+use crate::time::{time_text, time_unit};
 
 mod small;
 
@@ -198,7 +199,7 @@ fn page_width_plot(plotted: &TestSeries<'_>, size: DrawingSize) -> Markup {
 fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
     let TestSeries { ref caption, sample, series, .. } = *plotted;
     let condensed = series.condensed(size.steps);
-    let (unit, seconds) = over_time::time_unit(series.elapsed());
+    let (unit, seconds) = time_unit(series.elapsed());
     let longest = series.elapsed().as_seconds() / seconds;
     let time = Axis::with_ticks([longest].into_iter(), size.width - LEFT - RIGHT, TICKS);
     let x_of = |at: Duration| time.place(at.as_seconds() / seconds);
@@ -477,7 +478,7 @@ fn alt_text(caption: &str, plots: &[TimePlot], series: &Series) -> String {
         format!("{}: first {}, last {}", plot.heading, significant(first), significant(last))
     });
     let lines = lines.collect::<Vec<_>>().join("; ");
-    format!("{caption} over {}. {lines}", over_time::time_text(series.elapsed()))
+    format!("{caption} over {}. {lines}", time_text(series.elapsed()))
 }
 
 #[cfg(test)]

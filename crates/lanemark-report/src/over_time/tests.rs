@@ -23,25 +23,6 @@ fn series(rates: &[u64]) -> Series {
     Series { interval: seconds(10), last: seconds(10), points: rates.iter().map(point).collect() }
 }
 
-#[test]
-fn a_time_has_the_unit_of_its_length() {
-    let microseconds = [
-        7_200_000_000,
-        7_199_000_000,
-        120_000_000,
-        119_000_000,
-        2_000_000,
-        1_999_000,
-        2_000,
-        1_999,
-    ];
-    let text_of = microseconds.map(|us| time_text(Duration::from_microseconds(us)));
-    assert_eq!(
-        text_of,
-        ["2.00 h", "120 min", "2.00 min", "119 s", "2.00 s", "1,999 ms", "2.00 ms", "1,999 µs"]
-    );
-}
-
 fn steady(
     outcome: RoundsOutcome,
     tracked: TrackedFigure,
@@ -133,15 +114,6 @@ fn collection_that_moved_nothing_is_reported_if_data_was_written() {
     assert!(text.ends_with(", at a write amplification of 1.50."), "{text}");
     assert!(with(&[500; 10], 10_000).starts_with("By"));
     assert!(with(&[0; 10], 0).starts_with("By"), "nothing was written");
-}
-
-#[test]
-fn a_sparkline_has_eight_heights_from_zero_to_the_maximum() {
-    let drawn = |rates: &[u64]| sparkline(&series(rates), 40);
-    assert_eq!(drawn(&[800, 100, 101, 0, 450, 700]).as_deref(), Some("█▁▂▁▅▇"));
-    assert_eq!((drawn(&[0, 0]), drawn(&[5])), (None, None));
-    let many: Vec<u64> = vec![7; 100];
-    assert!(sparkline(&series(&many), 9).unwrap().chars().count() <= 9);
 }
 
 #[test]

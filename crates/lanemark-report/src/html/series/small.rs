@@ -14,7 +14,7 @@ use super::{
     DrawingSize, LEFT, RIGHT, TestSeries, TimePlot, draw_marks, marks, plots, shading, spans,
 };
 use crate::number::{grouped, significant};
-use crate::over_time;
+use crate::time::time_unit;
 
 /// Room above the first plot.
 const TOP: f64 = 8.0;
@@ -115,7 +115,7 @@ pub(super) fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
     if let Some((heat, at)) = &heat {
         top = at + heat.height();
     }
-    let (unit, seconds) = over_time::time_unit(all);
+    let (unit, seconds) = time_unit(all);
     let end = significant(all.as_seconds() / seconds);
     let content = html! {
         @for (index, plot, top) in &placed {
