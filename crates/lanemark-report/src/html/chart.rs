@@ -10,16 +10,16 @@ use lanemark_schema::result::{
 };
 use maud::{Markup, html};
 
-use super::axis::Axis;
 use super::family::TestFamily;
 use super::family_chart;
 use super::grid::typeset;
-use super::picture::{LegendEntry, PanelPicture, TitledPanel};
-use super::svg::{SvgImage, block, image, named, num, part_title, shortened_list, split};
-use crate::figure_table::{metrics, printed, rows, tests};
-use crate::metric::heading;
-use crate::number::{ERROR_LARGE, grouped, known_value, percent_signed, significant};
-use crate::palette;
+use crate::charts::axis::Axis;
+use crate::charts::palette;
+use crate::charts::picture::{LegendEntry, PanelPicture, TitledPanel};
+use crate::charts::svg::{SvgImage, block, image, named, num, part_title, shortened_list, split};
+use crate::study::figure_table::{metrics, printed, rows, tests};
+use crate::text::metric::heading;
+use crate::text::number::{ERROR_LARGE, grouped, known_value, percent_signed, significant};
 
 /// The width of a panel in drawing units; a unit is about one pixel.
 const WIDTH: f64 = 340.0;

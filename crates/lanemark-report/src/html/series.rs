@@ -10,14 +10,14 @@ use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 use maud::{Markup, html};
 
-use super::axis::{Axis, step};
 use super::grid::typeset;
 use super::heat::{self, HeatMap};
-use super::picture::{self, PanelPicture, TitledPanel};
-use super::svg::{SvgImage, block, image, num, text_width};
-use crate::number::{grouped, significant};
-use crate::over_time;
-use crate::time::{time_text, time_unit};
+use crate::blocks::over_time;
+use crate::charts::axis::{Axis, step};
+use crate::charts::picture::{self, PanelPicture, TitledPanel};
+use crate::charts::svg::{SvgImage, block, image, num, text_width};
+use crate::text::number::{grouped, significant};
+use crate::text::time::{time_text, time_unit};
 
 mod small;
 
