@@ -2,10 +2,10 @@
 //!
 //! The axis is always linear and starts at zero, because the length of a bar represents the bar's value.
 
+use lanemark_schema::text::{ABSENT, grouped};
 use maud::{Markup, html};
 
 use super::svg::{num, text_width};
-use crate::text::number::{ABSENT, grouped};
 
 /// Distance between a plot and its tick labels.
 const TICK_LABEL_DROP: f64 = 12.0;

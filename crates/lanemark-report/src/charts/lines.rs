@@ -3,6 +3,7 @@
 //! Series differ by colour and, from the seventh on, also by dashes. Whiskers are intervals. A line between two points
 //! shows only that the points belong together; it does not show values between them.
 
+use lanemark_schema::text::{grouped, significant};
 use maud::{Markup, html};
 
 use super::palette;
@@ -10,7 +11,6 @@ use super::picture::{self, LegendEntry, TitledPanel};
 use super::svg::{
     SvgImage, image, num, part_title, shortened_list, split, text_fitted_to, text_width,
 };
-use crate::text::number::{grouped, significant};
 
 /// The width of a panel in drawing units, about as many pixels as half a page is wide.
 const WIDTH: f64 = 440.0;
