@@ -2,7 +2,7 @@
 //!
 //! Percentiles cover all repeats together; the spread is half the range over repeats. The workload determines how the
 //! mean latency is averaged over repeats. There is a column of failed requests if any request failed. The time budget
-//! is not shown here; see `test_detail`.
+//! is not shown here; see `blocks`.
 
 use lanemark_schema::result::{
     LimitingPart, PredictionInterval, RunResult, Sample, TestResult, Warning,
