@@ -12,93 +12,43 @@
 
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
-mod answer;
-mod block;
 mod blocks;
-mod budget;
-mod calibration;
-mod compare_table;
-mod concurrent;
-mod credits;
+mod charts;
+mod compare;
 mod database;
-mod drive;
-mod durable;
-mod energy;
-mod entry;
-mod error_summary;
-mod explanation;
-mod faults;
-mod figure_table;
-mod fit_table;
-mod flash_writes;
 mod html;
-mod inspection;
-mod lead;
-mod number;
-mod over_time;
-pub mod palette;
+mod library;
 mod path;
-mod plan;
-mod ranking;
-mod rate_phases;
-mod readings;
-mod results_answer;
-mod run_table;
+mod run;
 #[cfg(test)]
 mod run_tests;
-mod sensitivity;
-mod study_table;
-mod summary;
+mod study;
 mod sweep;
-mod table;
-mod target;
 mod terminal;
-mod test_detail;
-mod transactions;
-mod trial;
-mod verdict;
-mod verified;
-mod whatif;
-mod wrong;
+mod text;
 
-pub use answer::answer;
-pub use compare_table::{baseline_text, compare_baseline, compare_runs, compare_table};
+pub use blocks::{bottlenecks, ceilings_text, range, test_details, wrong_outcome};
+pub use charts::palette;
+pub use compare::{
+    RankedRow, TargetVerdict, baseline_text, compare_baseline, compare_runs, compare_table,
+    ranking_answer, ranking_text, whatif_evidence, whatif_text,
+};
 pub use database::{
     ChangeVerdict, FigureChange, SavedServers, compare, database_compare_text, database_text,
     nodes_saved, warnings,
 };
-pub use drive::{DriveRating, DriveValue, OriginCounts, drive_answer, drive_text, ratings_text};
-pub use entry::{
-    EntryTest, PlatformLink, PlatformPort, platform_answer, platform_text, workload_text,
+pub use html::{
+    PLOT_MARK, PlotStyle, ResultChart, ResultPlot, SAVE_BUTTONS, html, plot, results_answer,
 };
-pub use explanation::ceilings_text;
-pub use faults::range;
-pub use fit_table::fit_table;
-pub use html::{PLOT_MARK, PlotStyle, ResultChart, ResultPlot, SAVE_BUTTONS, html, plot};
-pub use inspection::{inspection_svg, inspection_text};
-pub use lead::sentence_text;
-pub use path::{path_sentence, path_svg, path_table};
-pub use plan::plan_text;
-pub use ranking::{RankedRow, TargetVerdict, ranking_answer, ranking_text};
-pub use rate_phases::phases_sentence;
-pub use results_answer::results_answer;
-pub use run_table::{run_evidence, run_table};
-pub use sensitivity::bottlenecks;
-pub use study_table::{study_answer, study_table};
+pub use library::{
+    DriveRating, DriveValue, EntryTest, OriginCounts, PlatformLink, PlatformPort, drive_answer,
+    drive_text, plan_text, platform_answer, platform_text, ratings_text, workload_text,
+};
+pub use path::{inspection_svg, inspection_text, path_sentence, path_svg, path_table};
+pub use run::{
+    phases_sentence, power_cut_verdict, run_evidence, run_table, sentence_text, trial_answer,
+    trial_text, verified_text, written_text,
+};
+pub use study::{answer, fit_table, study_answer, study_table};
 pub use sweep::{sweep_answer, sweep_html, sweep_text};
-pub use terminal::{figure_rows, paragraph};
-pub use test_detail::test_details;
-pub use trial::{power_cut_verdict, trial_answer, trial_text};
-pub use verified::{verified_text, written_text};
-pub use whatif::{whatif_evidence, whatif_text};
-pub use wrong::wrong_outcome;
-
-/// The style of terminal text, which the caller chooses for its terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// Maximum length of a line in columns. Tables first shorten names, then omit columns and list the omitted ones;
-    /// for fewer than 60 columns they are drawn as for 60.
-    pub width: usize,
-    /// Whether to use ANSI colours.
-    pub colour: bool,
-}
+pub use terminal::{Style, figure_rows, paragraph};

@@ -4,9 +4,9 @@ use lanemark_schema::result::{
     DirectionResult, LatencyHistogram, LiveDelivery, ReplayCounts, Sample, TestResult,
 };
 
-use crate::block::Block;
-use crate::number::{ABSENT, LatencyUnit, latency_mean_ns, or_absent, significant};
-use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::text::block::Block;
+use crate::text::number::{ABSENT, LatencyUnit, latency_mean_ns, or_absent, significant};
+use crate::text::table::{Cell, CellEmphasis, Column, Table};
 
 /// Columns of the latency table other than mean and maximum, each with its rank in the order of omission.
 const PERCENTILES: [(f64, &str, u8); 5] = [

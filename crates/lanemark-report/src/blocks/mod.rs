@@ -6,14 +6,30 @@
 //! hop; a busy hop may add little latency, and an idle hop may add much. A single run cannot show the gain from a
 //! faster hop. The gain is reported if additional runs determined it ([`sensitivity`]).
 
+pub(crate) mod budget;
+pub(crate) mod energy;
+pub(crate) mod explanation;
+mod faults;
+mod flash_writes;
 mod latency;
 mod outcome;
+pub(crate) mod over_time;
+mod readings;
+pub(crate) mod sensitivity;
+mod test_detail;
+pub(crate) mod wrong;
 
 use lanemark_schema::result::{Sample, TestResult};
 
-use crate::block::Block;
-use crate::budget::{self, Budget};
-use crate::{database, energy, explanation, flash_writes, over_time, readings, sensitivity};
+use crate::database;
+use crate::text::block::Block;
+use budget::Budget;
+
+pub use explanation::ceilings_text;
+pub use faults::range;
+pub use sensitivity::bottlenecks;
+pub use test_detail::test_details;
+pub use wrong::wrong_outcome;
 
 /// Returns the blocks of a test, in groups.
 pub(crate) fn test_blocks(test: &TestResult) -> Vec<Vec<Block<'_>>> {

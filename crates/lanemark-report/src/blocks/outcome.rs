@@ -6,12 +6,12 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::Bytes;
 
-use crate::block::Block;
-use crate::number::{
-    ABSENT, NO_SPREAD, fixed, known_value, or_absent, percent, percent_whole, significant, spread,
+use super::{faults, wrong};
+use crate::text::block::Block;
+use crate::text::number::{
+    ABSENT, NO_SPREAD, cpu_ns, fixed, known_value, or_absent, percent, percent_whole, significant,
+    spread,
 };
-use crate::run_table::cpu_ns;
-use crate::{faults, wrong};
 
 /// Returns the sentences about a test as a whole.
 pub(super) fn blocks(test: &TestResult) -> Vec<Block<'_>> {

@@ -4,10 +4,9 @@ use lanemark_schema::result::{RunResult, Statistic};
 
 use super::change::{ChangeVerdict, FigureChange, compare, warnings};
 use super::text::{NO_TPC_RESULT, parts, title};
-use crate::Style;
-use crate::number::{fixed, or_absent, percent, percent_signed, percent_whole, significant};
-use crate::table::{Cell, CellEmphasis, Column, Table};
-use crate::terminal::TerminalText;
+use crate::terminal::{Style, TerminalText};
+use crate::text::number::{fixed, or_absent, percent, percent_signed, percent_whole, significant};
+use crate::text::table::{Cell, CellEmphasis, Column, Table};
 
 /// Writes two runs on databases as a table: each figure with its interval, its change and its verdict. Returns `None`
 /// if one of the runs is not on a database.

@@ -9,8 +9,8 @@ use lanemark_schema::result::{
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Operation;
 
-use crate::number::{ABSENT, known_value, or_absent, significant, spread};
-use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::text::number::{ABSENT, known_value, or_absent, significant, spread};
+use crate::text::table::{Cell, CellEmphasis, Column, Table};
 
 /// A figure of a sample with database transactions.
 pub(crate) struct TransactionFigure {

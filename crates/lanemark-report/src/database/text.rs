@@ -8,13 +8,12 @@ use lanemark_schema::units::Duration;
 use lanemark_schema::workload::{DatabaseUsers, LoadKind, TransactionKind};
 
 use super::{TimePart, TimeSplit, table};
-use crate::Style;
-use crate::block::Block;
-use crate::number::{fixed, or_absent, percent, percent_whole, significant};
-use crate::run_table::write_warnings;
-use crate::table::{Cell, CellEmphasis, Column, Table};
-use crate::target::warnings;
-use crate::terminal::TerminalText;
+use crate::terminal::warnings::write_warnings;
+use crate::terminal::{Style, TerminalText};
+use crate::text::block::Block;
+use crate::text::number::{fixed, or_absent, percent, percent_whole, significant};
+use crate::text::table::{Cell, CellEmphasis, Column, Table};
+use crate::text::target::warnings;
 
 /// The disclaimer that every result contains.
 pub(super) const NO_TPC_RESULT: &str =

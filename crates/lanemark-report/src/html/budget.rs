@@ -6,16 +6,16 @@
 use lanemark_schema::result::RunResult;
 use maud::{Markup, html};
 
-use super::axis::Axis;
 use super::grid::typeset;
-use super::picture::{LegendEntry, PanelPicture, TitledPanel};
-use super::svg::{
+use crate::blocks::budget::{Budget, HopShare};
+use crate::charts::axis::Axis;
+use crate::charts::palette;
+use crate::charts::picture::{LegendEntry, PanelPicture, TitledPanel};
+use crate::charts::svg::{
     SvgImage, block, image, named, num, part_title, shortened_list, split, text_fitted_to,
     text_width,
 };
-use crate::budget::{Budget, HopShare};
-use crate::number::{LatencyUnit, percent, percent_whole, significant};
-use crate::palette;
+use crate::text::number::{LatencyUnit, percent, percent_whole, significant};
 
 /// Maximum number of bars in a panel, so that the panel fits on a sheet of paper.
 const BARS_MOST: usize = 20;

@@ -10,15 +10,16 @@ use lanemark_schema::result::{
 };
 use maud::{Markup, html};
 
-use super::axis::Axis;
 use super::family::TestFamily;
 use super::family_chart;
 use super::grid::typeset;
-use super::picture::{LegendEntry, PanelPicture, TitledPanel};
-use super::svg::{SvgImage, block, image, named, num, part_title, shortened_list, split};
-use crate::figure_table::{metrics, printed, rows, tests};
-use crate::number::{ERROR_LARGE, grouped, known_value, percent_signed, significant};
-use crate::palette;
+use crate::charts::axis::Axis;
+use crate::charts::palette;
+use crate::charts::picture::{LegendEntry, PanelPicture, TitledPanel};
+use crate::charts::svg::{SvgImage, block, image, named, num, part_title, shortened_list, split};
+use crate::study::figure_table::{metrics, printed, rows, tests};
+use crate::text::metric::heading;
+use crate::text::number::{ERROR_LARGE, grouped, known_value, percent_signed, significant};
 
 /// The width of a panel in drawing units; a unit is about one pixel.
 const WIDTH: f64 = 340.0;
@@ -235,7 +236,7 @@ fn bars_of(panels: &[BarPanel], metric: FigureMetric, kinds: &[ChartKind]) -> Pa
 fn section(bars: &PanelPicture, metric: FigureMetric) -> Markup {
     html! {
         p class="soft" {
-            (typeset(crate::figure_table::heading(metric)))
+            (typeset(heading(metric)))
             ". Each panel has its own scale from zero."
         }
         (bars.legend())

@@ -1,7 +1,7 @@
 //! Tests the contrast of colours with the page, computed from the style sheet by the rule of WCAG 2.
 
 use super::STYLE;
-use super::theme::{root, variables};
+use crate::charts::theme::{root, variables};
 
 /// Returns the relative luminance of a colour `#rgb` or `#rrggbb`.
 fn luminance(colour: &str) -> f64 {

@@ -4,8 +4,8 @@ use lanemark_schema::result::RunResult;
 use maud::{Markup, html};
 
 use super::grid::grid;
-use crate::block::Block;
 use crate::blocks::test_blocks;
+use crate::text::block::Block;
 
 /// Maximum number of tests whose text is visible from the start.
 const OPEN_MOST: usize = 1;

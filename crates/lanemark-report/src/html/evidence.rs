@@ -5,11 +5,11 @@ use maud::{Markup, html};
 
 use super::grid::grid;
 use super::shared;
-use crate::calibration::settings;
-use crate::error_summary::{ErrorSummary, role_name};
-use crate::number::{ABSENT, fixed, or_absent};
-use crate::table::{Cell, Column, Table};
-use crate::target;
+use crate::study::calibration::settings;
+use crate::study::error_summary::{ErrorSummary, role_name};
+use crate::text::number::{ABSENT, fixed, or_absent};
+use crate::text::table::{Cell, Column, Table};
+use crate::text::target;
 
 /// Writes the errors of the model, separately for predicted and calibrated figures.
 pub(super) fn errors(outcome: &StudyOutcome) -> Markup {

@@ -4,7 +4,7 @@
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::Test;
 
-use super::lines::LineAxis;
+use crate::charts::lines::LineAxis;
 
 /// Minimum number of tests in a family.
 const LEAST: usize = 4;

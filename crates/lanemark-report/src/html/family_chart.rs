@@ -6,10 +6,11 @@ use maud::{Markup, html};
 
 use super::family::{FamilyAxis, TestFamily};
 use super::grid::typeset;
-use super::lines::{LineAxis, LineChart, LineSeries, VerticalMark, entries};
-use super::picture::PanelPicture;
-use crate::figure_table::{heading, rows};
-use crate::number::{grouped, known_value, significant};
+use crate::charts::lines::{LineAxis, LineChart, LineSeries, VerticalMark, entries};
+use crate::charts::picture::PanelPicture;
+use crate::study::figure_table::rows;
+use crate::text::metric::heading;
+use crate::text::number::{grouped, known_value, significant};
 
 /// Percentile that the whiskers of latency over load reach.
 const TAIL: f64 = 99.0;

@@ -5,8 +5,8 @@
 
 use maud::{Markup, html};
 
-use crate::number::grouped;
-use crate::table::{Cell, CellEmphasis, Column, ColumnKind, Row, Table, point};
+use crate::text::number::grouped;
+use crate::text::table::{Cell, CellEmphasis, Column, ColumnKind, Row, Table, point};
 
 /// A space as wide as a digit.
 const FIGURE_SPACE: char = '\u{2007}';

@@ -8,9 +8,9 @@ use lanemark_schema::result::{LatencySteps, Series};
 use lanemark_schema::units::Duration;
 use maud::{Markup, html};
 
-use super::lines::time_label;
-use super::picture::LegendEntry;
-use super::svg::num;
+use crate::charts::lines::time_label;
+use crate::charts::picture::LegendEntry;
+use crate::charts::svg::num;
 
 /// Name of the map's axis.
 pub(super) const HEADING: &str = "latency of requests";

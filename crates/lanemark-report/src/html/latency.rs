@@ -7,8 +7,8 @@
 use lanemark_schema::result::{LatencyHistogram, RunResult, TestResult};
 use maud::{Markup, html};
 
-use super::lines::{LOOKS, LineAxis, LineChart, LineSeries, entries, legend};
-use super::picture::{PanelPicture, TitledPanel};
+use crate::charts::lines::{LOOKS, LineAxis, LineChart, LineSeries, entries, legend};
+use crate::charts::picture::{PanelPicture, TitledPanel};
 
 /// The rungs of the percentile ladder. A rung is omitted if there are too few requests for its percentile.
 const RUNGS: [f64; 12] =

@@ -5,7 +5,6 @@
 //! colours, to the width of a phone, and to paper. maud escapes all names from results; only this crate's own style
 //! sheet is written into the page unescaped.
 
-pub(crate) mod axis;
 mod budget;
 mod chart;
 #[cfg(test)]
@@ -18,17 +17,14 @@ mod family_chart;
 pub(crate) mod grid;
 mod heat;
 mod latency;
-pub(crate) mod lines;
-pub(crate) mod picture;
 mod plot;
 pub(crate) mod provenance;
 mod ratios;
+mod results_answer;
 mod sensitivity;
 mod series;
 mod served;
 mod short;
-pub(crate) mod svg;
-mod theme;
 mod time_split;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -38,14 +34,19 @@ use sha2::{Digest, Sha256};
 
 pub(crate) use grid::typeset;
 pub use plot::{PLOT_MARK, PlotStyle, ResultChart, ResultPlot, plot};
+pub use results_answer::results_answer;
 
-use crate::results_answer::results_answer;
-use crate::study_table::study_answer;
-use crate::{durable, energy, figure_table, run_table, target, transactions, trial};
+use crate::blocks::energy;
+use crate::run::{durable, run_table, transactions, trial};
+use crate::study::{figure_table, study_answer};
+use crate::text::{metric, target};
 
 /// All style rules of a page.
-const STYLE: &str =
-    concat!(include_str!("colours.css"), include_str!("style.css"), include_str!("marks.css"));
+const STYLE: &str = concat!(
+    include_str!("../charts/colours.css"),
+    include_str!("style.css"),
+    include_str!("../charts/marks.css")
+);
 
 /// The script whose function `save_buttons` adds the buttons to a chart. The page of the laboratory uses it, too.
 pub const SAVE_BUTTONS: &str = include_str!("save.js");
@@ -221,7 +222,7 @@ fn figures(study: &StudyOutcome, runs: &[(String, &RunResult)]) -> Markup {
     markup! {
         @if !study.figures.is_empty() { (evidence::errors(study)) }
         @for metric in figure_table::metrics(study) {
-            @let heading = grid::typeset(figure_table::heading(metric));
+            @let heading = grid::typeset(metric::heading(metric));
             h3 { (heading) }
             (grid::grid(&figure_table::table(study, metric, runs), &heading))
         }

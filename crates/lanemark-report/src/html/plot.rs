@@ -3,9 +3,10 @@
 use lanemark_schema::result::{RunResult, StudyOutcome};
 use maud::{Markup, PreEscaped, html};
 
-use super::picture::{LegendEntry, PanelPicture, SWATCH, TitledPanel};
-use super::svg::{num, text_fitted_to, text_width};
-use super::{budget, chart, family_chart, labelled, latency, series, theme};
+use super::{budget, chart, family_chart, labelled, latency, series};
+use crate::charts::picture::{LegendEntry, PanelPicture, SWATCH, TitledPanel};
+use crate::charts::svg::{num, text_fitted_to, text_width};
+use crate::charts::theme;
 
 /// Space around a drawing.
 const MARGIN: f64 = 16.0;

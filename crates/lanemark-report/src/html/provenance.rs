@@ -4,7 +4,7 @@ use lanemark_schema::result::Provenance;
 use lanemark_schema::text::shell_word;
 use maud::{Markup, html};
 
-use crate::number::ABSENT;
+use crate::text::number::ABSENT;
 
 /// Maximum number of results whose provenance is shown in full; the provenance of other results is collapsed under
 /// their names.

@@ -5,10 +5,10 @@ use lanemark_schema::result::{RatioEstimate, RatioVerdict, RunResult};
 use maud::{Markup, html};
 
 use super::chart::system_colour;
-use super::svg::{SvgImage, image, num, shortened_list, text_fitted_to};
-use crate::compare_table::throughput_ratio;
-use crate::number::{fixed, ratio};
-use crate::verdict::{NOT_SHOWN, SAME};
+use crate::charts::svg::{SvgImage, image, num, shortened_list, text_fitted_to};
+use crate::compare::pair::throughput_ratio;
+use crate::text::number::{fixed, ratio};
+use crate::text::verdict::{NOT_SHOWN, SAME};
 
 const WIDTH: f64 = 620.0;
 /// Room for the names of tests.

@@ -5,9 +5,9 @@
 use lanemark_schema::result::{RunResult, Sensitivity};
 use maud::{Markup, html};
 
-use super::axis::Axis;
-use super::svg::{SvgImage, image, num, text_fitted_to, text_width};
-use crate::sensitivity::{label, latency, sentence, signed};
+use crate::blocks::sensitivity::{label, latency, sentence, signed};
+use crate::charts::axis::Axis;
+use crate::charts::svg::{SvgImage, image, num, text_fitted_to, text_width};
 
 const WIDTH: f64 = 470.0;
 /// Room for the names of hops.

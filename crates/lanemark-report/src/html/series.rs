@@ -10,13 +10,14 @@ use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 use maud::{Markup, html};
 
-use super::axis::{Axis, step};
 use super::grid::typeset;
 use super::heat::{self, HeatMap};
-use super::picture::{self, PanelPicture, TitledPanel};
-use super::svg::{SvgImage, block, image, num, text_width};
-use crate::number::{grouped, significant};
-use crate::over_time;
+use crate::blocks::over_time;
+use crate::charts::axis::{Axis, step};
+use crate::charts::picture::{self, PanelPicture, TitledPanel};
+use crate::charts::svg::{SvgImage, block, image, num, text_width};
+use crate::text::number::{grouped, significant};
+use crate::text::time::{time_text, time_unit};
 
 mod small;
 
@@ -198,7 +199,7 @@ fn page_width_plot(plotted: &TestSeries<'_>, size: DrawingSize) -> Markup {
 fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
     let TestSeries { ref caption, sample, series, .. } = *plotted;
     let condensed = series.condensed(size.steps);
-    let (unit, seconds) = over_time::time_unit(series.elapsed());
+    let (unit, seconds) = time_unit(series.elapsed());
     let longest = series.elapsed().as_seconds() / seconds;
     let time = Axis::with_ticks([longest].into_iter(), size.width - LEFT - RIGHT, TICKS);
     let x_of = |at: Duration| time.place(at.as_seconds() / seconds);
@@ -477,7 +478,7 @@ fn alt_text(caption: &str, plots: &[TimePlot], series: &Series) -> String {
         format!("{}: first {}, last {}", plot.heading, significant(first), significant(last))
     });
     let lines = lines.collect::<Vec<_>>().join("; ");
-    format!("{caption} over {}. {lines}", over_time::time_text(series.elapsed()))
+    format!("{caption} over {}. {lines}", time_text(series.elapsed()))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use lanemark_schema::result::{DirectionResult, LatencyHistogram, LiveDelivery, R
 use maud::{Markup, html};
 
 use super::latency::{percentile_steps_chart, points};
-use super::lines::{LineChart, LineSeries, legend};
+use crate::charts::lines::{LineChart, LineSeries, legend};
 
 /// The lines of a picture, each with the index of its colour.
 const LINES: [(usize, &str); 4] = [

@@ -3,12 +3,12 @@
 use lanemark_schema::result::TestResult;
 use maud::{Markup, html};
 
-use super::axis::Axis;
-use super::picture::{LegendEntry, PanelPicture, TitledPanel};
-use super::svg::{SvgImage, block, image, named, num, shortened_list};
+use crate::charts::axis::Axis;
+use crate::charts::palette;
+use crate::charts::picture::{LegendEntry, PanelPicture, TitledPanel};
+use crate::charts::svg::{SvgImage, block, image, named, num, shortened_list};
 use crate::database::TimeSplit;
-use crate::number::{percent, significant};
-use crate::palette;
+use crate::text::number::{percent, significant};
 
 const WIDTH: f64 = 900.0;
 const LINE: f64 = 16.0;

@@ -11,9 +11,9 @@ use maud::{Markup, PreEscaped, html};
 use super::layout::{LINE, MARGIN, PlacedNode, TreeLayout, printable};
 use super::scale::{RateScale, SAMPLES, THIN, WIDE};
 use super::{bottleneck, is_bottleneck, link_carries, link_name, sentence};
-use crate::html::svg::{num, text_fitted_to, text_width};
-use crate::number::{rate_text, significant};
+use crate::charts::svg::{num, text_fitted_to, text_width};
 use crate::terminal::wrap;
+use crate::text::number::{rate_text, significant};
 
 const STYLE: &str = include_str!("diagram.css");
 

@@ -9,7 +9,7 @@ use lanemark_schema::result::TopologyNode;
 
 use super::scale::{RateScale, THIN};
 use super::{link_carries, link_name};
-use crate::html::svg::{text_fitted_to, text_width};
+use crate::charts::svg::{text_fitted_to, text_width};
 use crate::terminal::{without_styles, wrap};
 
 /// The height of a line of text in a box.

@@ -6,6 +6,7 @@
 //! a node in the tree refers to its hop. Latencies are not summed, because hops may overlap in time.
 
 mod diagram;
+mod inspection;
 mod layout;
 mod scale;
 pub(crate) mod tree;
@@ -15,19 +16,19 @@ use lanemark_schema::text::with_micro;
 use lanemark_schema::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
 
-use crate::Style;
-use crate::budget::path_limit;
-use crate::number::{
+use crate::blocks::budget::path_limit;
+use crate::terminal::{Style, TerminalText, without_styles, wrap};
+use crate::text::number::{
     ABSENT, LatencyUnit, fixed, grouped, or_absent, percent_whole, rate_text, significant,
 };
-use crate::table::{Cell, CellEmphasis, Column, Table, point};
-use crate::terminal::{TerminalText, without_styles, wrap};
+use crate::text::table::{Cell, CellEmphasis, Column, Table, point};
 
 /// Share of a ceiling above which the rate is not an error of rounding.
 const ABOVE_CEILING: f64 = 1.02;
 
 pub(crate) use diagram::TreeDrawing;
 pub use diagram::path_svg;
+pub use inspection::{inspection_svg, inspection_text};
 
 /// The mark of the bottleneck, in its row and before the sentence about it.
 const MARK: &str = "◀";
@@ -430,8 +431,9 @@ mod tests {
         hops[1].law = "word ".repeat(12);
         hops[2].latency = Some(lanemark_schema::units::Duration::from_nanoseconds(1_500));
         let rows = |width| -> Vec<Vec<String>> {
-            let cells =
-                |row: &crate::table::Row| row.cells.iter().map(|cell| cell.text.clone()).collect();
+            let cells = |row: &crate::text::table::Row| {
+                row.cells.iter().map(|cell| cell.text.clone()).collect()
+            };
             hop_table(&hops, width).rows.iter().map(cells).collect()
         };
         let all = rows(200);

@@ -8,7 +8,7 @@
 use lanemark_schema::result::TopologyNode;
 use lanemark_schema::units::BytesPerSecond;
 
-use crate::html::axis::step;
+use crate::charts::axis::step;
 
 /// The minimum line width, for slow links and for links of unknown rate.
 pub(super) const THIN: f64 = 1.5;

@@ -7,8 +7,8 @@ use lanemark_schema::result::{HopId, TopologyNode};
 use unicode_width::UnicodeWidthStr;
 
 use super::{MARK, is_bottleneck, link_carries, link_name};
-use crate::table::CellEmphasis;
 use crate::terminal::{TerminalText, shorten, without_styles};
+use crate::text::table::CellEmphasis;
 
 /// Minimum width of a name.
 const NAME_MIN: usize = 3;

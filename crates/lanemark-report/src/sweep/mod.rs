@@ -5,10 +5,9 @@ mod page;
 
 use lanemark_schema::result::{Sweep, SweepPoint};
 
-use crate::Style;
-use crate::number::{LatencyUnit, fixed, or_absent, percent_whole, rate_text, significant};
-use crate::table::{Cell, CellEmphasis, Column, Table};
-use crate::terminal::TerminalText;
+use crate::terminal::{Style, TerminalText};
+use crate::text::number::{LatencyUnit, fixed, or_absent, percent_whole, rate_text, significant};
+use crate::text::table::{Cell, CellEmphasis, Column, Table};
 use curve::{Curve, Curves, Knee};
 
 pub use page::sweep_html;

@@ -9,14 +9,14 @@ use maud::{Markup, html};
 
 use super::curve::{Curve, CurvePanel, CurvePoint, Curves, Knee};
 use super::{counted, curve_sentence, curves, errors, sentences, table, title};
-use crate::html::axis::step;
+use crate::charts::axis::step;
+use crate::charts::lines::{LineAxis, LineChart, LineSeries, legend as legend_of, style};
+use crate::charts::palette::SYSTEM_COLOURS;
+use crate::charts::svg::{image, num, part_title, split, text_fitted_to, text_width};
 use crate::html::evidence::capitalised;
-use crate::html::lines::{LineAxis, LineChart, LineSeries, legend as legend_of, style};
 use crate::html::provenance::provenances;
-use crate::html::svg::{image, num, part_title, split, text_fitted_to, text_width};
 use crate::html::{grid, page, typeset};
-use crate::number::{LatencyUnit, grouped};
-use crate::palette::SYSTEM_COLOURS;
+use crate::text::number::{LatencyUnit, grouped};
 
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 60.0;

@@ -1,7 +1,7 @@
 //! Tests of the layout of a plot: its margins, scales and labels.
 
-use super::super::svg::image;
 use super::*;
+use crate::charts::svg::image;
 
 fn figure(title: &str, width: f64, height: f64) -> TitledPanel {
     TitledPanel { title: title.to_owned(), image: image(width, height, "label", html! {}) }

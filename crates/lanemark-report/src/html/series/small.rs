@@ -8,13 +8,13 @@ use lanemark_schema::units::Duration;
 use maud::{Markup, html};
 
 use super::super::heat::{self, HeatMap};
-use super::super::picture::{self, LegendEntry};
-use super::super::svg::{SvgImage, image, num};
 use super::{
     DrawingSize, LEFT, RIGHT, TestSeries, TimePlot, draw_marks, marks, plots, shading, spans,
 };
-use crate::number::{grouped, significant};
-use crate::over_time;
+use crate::charts::picture::{self, LegendEntry};
+use crate::charts::svg::{SvgImage, image, num};
+use crate::text::number::{grouped, significant};
+use crate::text::time::time_unit;
 
 /// Room above the first plot.
 const TOP: f64 = 8.0;
@@ -115,7 +115,7 @@ pub(super) fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
     if let Some((heat, at)) = &heat {
         top = at + heat.height();
     }
-    let (unit, seconds) = over_time::time_unit(all);
+    let (unit, seconds) = time_unit(all);
     let end = significant(all.as_seconds() / seconds);
     let content = html! {
         @for (index, plot, top) in &placed {
