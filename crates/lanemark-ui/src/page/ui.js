@@ -13,6 +13,7 @@ const STEP_MS = 1000;
 const BLOCKS = ["512 B", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB", "2 MiB", "4 MiB"];
 const SPANS = ["64 MiB", "1 GiB", "8 GiB", "32 GiB", "256 GiB"];
 const DURATIONS = ["1 s", "10 s", "60 s", "300 s", "1800 s"];
+const PATTERNS = ["random", "sequential"];
 const DEPTHS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
 const START = JSON.parse(document.getElementById("start").textContent);
 const PRESETS = START.presets.map(({ name, test }) => [name, test]);
@@ -39,9 +40,11 @@ function read() {
   const text = location.hash.slice(1);
   if (!text) return structuredClone(FIRST);
   try {
-    const question = text.startsWith("question=") && START.questions.find(({ id }) => id === text.slice("question=".length));
+    const asked = text.match(/^question=(.*)$/s)?.[1];
+    const question = START.questions.find(({ id }) => id === asked);
+    if (asked !== undefined && !question) throw new Error(`there is no question \`${asked.slice(0, 40)}\``);
     if (question) return { test: { ...question.test }, systems: question.systems.map((system, colour) => ({ system, set: [], faults: [], colour })) };
-    const got = JSON.parse(decodeURIComponent(text));
+    const got = parse(text);
     if (!Array.isArray(got.systems) || !got.systems.length || got.systems.length > SYSTEMS_MAX) throw new Error(`it must name 1 to ${SYSTEMS_MAX} systems`);
     const texts = (values) => (Array.isArray(values) ? values : []).filter((value) => typeof value === "string" || Array.isArray(value));
     const systems = got.systems.map((one) => ({ system: String(one?.system), set: texts(one?.set), faults: texts(one?.faults), colour: one?.colour }));
@@ -55,6 +58,18 @@ function read() {
     of("broken").textContent = `The address of this page is broken: ${error.message}. The page shows its first comparison instead.`;
     return structuredClone(FIRST);
   }
+}
+
+/** Returns the systems and the test in the text of an address, without a check of the systems. */
+function parse(text) {
+  let got = null;
+  try { got = JSON.parse(decodeURIComponent(text)); } catch { /* The next line reports the text. */ }
+  if (typeof got !== "object" || !got) throw new Error("it contains no systems");
+  const is_valid = ([key, value]) => typeof value === typeof FIRST.test[key]
+    && (key !== "pattern" || PATTERNS.includes(value));
+  const wrong = Object.entries(got.test ?? {}).find((entry) => !is_valid(entry));
+  if (wrong) throw new Error(`a test cannot have ${wrong[0].slice(0, 40)} = ${JSON.stringify(wrong[1]).slice(0, 40)}`);
+  return got;
 }
 
 /** Returns the first colour that no system uses. A system keeps its colour until it is removed. */
@@ -363,7 +378,7 @@ function test() {
   const options = (values, own) => (values.includes(own) ? values : [own, ...values]).map((text) => [text, text]);
   const read = (share) => (share === 0 ? "0%, writes only" : `${share}%`);
   of("test").replaceChildren(
-    field("Pattern", select([["random", "random"], ["sequential", "sequential"]], asked.pattern, (value) => turn("pattern", value))),
+    field("Pattern", select(PATTERNS.map((text) => [text, text]), asked.pattern, (value) => turn("pattern", value))),
     slider("Block size", BLOCKS, "block"), slider("Queue depth", DEPTHS, "queue_depth"), slider("Reads", shares, "read_percent", read),
     slider("Threads", [1, 2, 4, 8, 16], "threads"),
     field("Span", select(options(SPANS, asked.span), asked.span, (value) => turn("span", value))),
