@@ -491,7 +491,7 @@ async function open_drive(drive) {
   try {
     const reply = await ask("find", { text: drive, present: state.systems[0].system });
     const found = reply.found.find(({ system }) => system.startsWith(`${drive}@`));
-    if (!found) return;
+    if (!found) throw new Error(reply.advice ?? `no port of the library fits ${drive}`);
     if (state.systems.length < SYSTEMS_MAX) add();
     forget();
     Object.assign(state.systems.at(-1), { system: found.system, set: [], faults: [] });
@@ -513,7 +513,7 @@ async function begin() {
   }
   const listed = () => { const all = names(); return state.systems.map((one, slot) => ({ system: sent(one), name: all[slot], colour: one.colour })); };
   const name = (drive) => library.drives.find(({ id }) => id === drive)?.name ?? drive;
-  dropped = results(listed, { name, open: open_drive });
+  dropped = results(listed, { name, line: (text) => line(library, text), open: open_drive });
   of("questions").replaceChildren(...START.questions.map(({ id, title }) => make("a", { href: `#question=${id}` }, title)));
   of("study").addEventListener("click", saveStudy);
   of("report").addEventListener("click", saveReport);
