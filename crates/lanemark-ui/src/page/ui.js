@@ -2,7 +2,7 @@
 
 import { curves } from "./curves.js";
 import { details } from "./details.js";
-import { bar, hops, latency, longest, make, number, percent, range, rated, save, table, tail } from "./draw.js";
+import { bar, hops, latency, longest, make, micro, number, percent, range, rated, save, table, tail } from "./draw.js";
 import { MACHINE, field, isHere, line, parts, picker, select } from "./pick.js";
 import { results } from "./results.js";
 import { ask, ask_all, prepare, steps, words } from "./laboratory.js";
@@ -97,9 +97,14 @@ function names() {
   const all = state.systems.map(({ system }) => parts(library, system));
   const distinct = (of) => new Set(all.map(of)).size === all.length;
   const one = (key) => new Set(all.map((each) => each[key])).size === 1;
-  const is_set = (place) => (state.systems[place].set.length + state.systems[place].faults.length ? " (changed)" : "");
+  const is_set = (place) => {
+    const { set, faults } = state.systems[place];
+    const changes = [set.length ? "changed" : "", faults.length ? "with faults" : ""].filter(Boolean);
+    return changes.length ? ` (${changes.join(", ")})` : "";
+  };
   const name = all.length === 1 ? ({ drive, platform, port }) => `${drive} in ${platform}, ${port}`
     : distinct(({ drive }) => drive) ? ({ drive }) => drive
+    : one("drive") && one("port") && distinct(({ platform }) => platform) ? ({ platform }) => platform
     : one("drive") && one("platform") ? ({ port }) => `port ${port}`
     : one("drive") ? ({ platform, port }) => `${platform}, ${port}`
     : ({ drive, platform, port }) => `${drive} in ${one("platform") ? "" : `${platform}, `}${port}`;
@@ -183,7 +188,10 @@ function all_figures() {
   const [key, unit] = rated(known[0]?.is_random ?? state.test.pattern === "random");
   const end = (figures) => figures[key] * Math.max(1, figures.interval?.high_ratio ?? 1);
   const most = Math.max(...known.map(end), 1e-9), slowest = longest(known);
-  of("test-name").textContent = `${known[0]?.test ?? ""}${known.length > 1 ? ` · bars: ${unit} on one scale` : ""}`;
+  const notes = [known[0]?.test, known.length > 1 ? `bars: ${unit} on one scale` : "",
+    known.some(({ repeats }) => !repeats) ? "first figures, from a few requests" : "",
+    known.some(has_converged) ? "ended when the rate had converged" : ""];
+  of("test-name").textContent = notes.filter(Boolean).join(" · ");
   slots.forEach((view, slot) => {
     const { colour } = state.systems[slot], figures = view.figures;
     view.result.replaceChildren(...(figures ? result(view, figures, key, most, colour) : []));
@@ -193,6 +201,12 @@ function all_figures() {
   draw_curves();
   clearTimeout(answer_timer);
   answer_timer = setTimeout(sentence, 30);
+}
+
+/** Returns whether a simulation ended before the duration of the test, because its rate had converged. */
+function has_converged({ repeats, faults, simulated_seconds }) {
+  const seconds = Number(state.test.duration.match(/^([\d.]+) s$/)?.[1]);
+  return repeats === 1 && !faults.length && simulated_seconds < 0.98 * seconds;
 }
 
 /** Returns the figures of a system for its row: a bar on the scale of all systems, and numbers. */
@@ -205,7 +219,9 @@ function result(view, figures, key, most, colour) {
   return [
     make("div", { class: "scale" }, bar([[of_most(figures[key]), `s${colour}`]], ends), make("span", { class: "soft interval" }, range(figures, key) || "\u00a0")),
     ...shown.map(([key_of_figure, unit], place) => cell(number(figures[key_of_figure]), unit, "", place ? "" : "main")),
-    cell(latency(figures.latency_mean_us), "mean"), cell(at(99), "99%", tail(figures, 99)),
+    cell(latency(figures.requests ? figures.latency_mean_us : null), "mean",
+      figures.flush_mean_us ? `flush ${latency(figures.flush_mean_us)}` : ""),
+    cell(at(99), "99%", tail(figures, 99)),
     make("div", { class: "figure ratio" }, ...ratio(view)),
   ];
 }
@@ -229,18 +245,25 @@ const at_stage = (view, stage) => view.stages.slice(0, stage + 1).filter(Boolean
 
 /** Returns the path, the times, the faults and the warnings of a system. */
 function below(view, figures, slowest) {
+  const converged = has_converged(figures) ? `, after which the rate had converged (the test lasts ${state.test.duration})` : "";
+  const flush = figures.flush_mean_us ? `, and a flush ${latency(figures.flush_mean_us)}` : "";
+  const time = figures.requests ? `A request takes ${latency(figures.latency_mean_us)}${flush}` : "No request was completed";
   const how = figures.repeats ? `${figures.repeats} repeat${figures.repeats > 1 ? "s" : ""}` : "a first answer";
   // The name of an assumed bottleneck contains "assumed"; its value and advice are the first warning.
   const assumed = figures.limit?.is_assumed ? 1 : 0;
   return [
-    ...figures.faults.map((fault) => make("div", { class: fault.is_severe ? "fault severe" : "fault" }, make("b", {}, fault.title), make("ul", {}, ...fault.sentences.map((text) => make("li", {}, text))))),
+    ...figures.faults.map((fault) => make("div", { class: fault.is_severe ? "fault severe" : "fault" }, make("b", {}, micro(fault.title)), make("ul", {}, ...fault.sentences.map((text) => make("li", {}, micro(text)))))),
     hops(figures, slowest),
-    make("p", { class: "total" }, make("span", {}, `A request takes ${latency(figures.latency_mean_us)}${figures.flush_mean_us ? `, and a flush ${latency(figures.flush_mean_us)}` : ""}`), make("span", { class: "soft" }, busiest(figures))),
-    ...figures.warnings.slice(assumed).map((text) => make("p", { class: "error" }, text)),
+    make("p", { class: "total" }, make("span", {}, time), make("span", { class: "soft" }, busiest(figures))),
+    ...figures.warnings.slice(assumed).map((text) => make("p", { class: "error" }, micro(text))),
     make("details", {}, make("summary", {}, "How this was computed"),
-      ...figures.warnings.slice(0, assumed).map((text) => make("p", { class: "error" }, text)),
+      ...figures.warnings.slice(0, assumed).map((text) => make("p", { class: "error" }, micro(text))),
       make("p", { class: "soft" }, figures.bottleneck),
-      make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)} of simulated time, ${Math.round(view.elapsed_ms)} ms here.`)),
+      make("ul", { class: "soft formulas" }, ...figures.hops.filter(({ law }) => law)
+        .map(({ name, law }) => make("li", {}, make("b", {}, name), `: ${micro(law)}`))),
+      make("p", { class: "soft" }, "“Drive and link values” below shows the values in these formulas, with their sources."),
+      make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)}`
+        + ` of simulated time${converged}, ${Math.round(view.elapsed_ms)} ms here.`)),
   ];
 }
 
@@ -268,7 +291,7 @@ async function sentence() {
     compared.forEach((view, place) => { view.ratio = reply?.ratios[place]; });
     compared.forEach((view) => { const cell = view.result.querySelector(".ratio"); cell?.replaceChildren(...ratio(view)); });
     of("answer").textContent = reply?.sentence ?? "No system has figures.";
-    of("caution").textContent = reply?.caution ?? "";
+    of("caution").textContent = micro(reply?.caution ?? "");
     const stale = slots.some((one) => one.stale);
     ["answer", "caution"].forEach((id) => of(id).classList.toggle("stale", stale));
     // The first stage is a few requests long.
