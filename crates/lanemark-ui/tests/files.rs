@@ -18,6 +18,8 @@ const ROWS: &str = "[...document.querySelectorAll('#files-table tbody th[scope=r
 /// A JavaScript expression for the names of the tests.
 const TESTS: &str =
     "[...document.querySelectorAll('#files-table tbody th.group')].map((one) => one.textContent)";
+/// The name of the simulated system in the result file.
+const NAME: &str = "Samsung SSD 950 PRO 512GB · Workstation, Intel Z170 · m2";
 /// A JavaScript expression for the text of the table.
 const TABLE: &str = "document.getElementById('files-table').textContent";
 
@@ -49,7 +51,7 @@ fn a_result_that_is_dropped_is_compared_only_with_simulations_of_the_same_test()
     std::fs::write(&path, &text).unwrap();
     drop_on(&mut browser, &path);
     browser.wait(&format!("{ROWS}.length === 2"));
-    assert_eq!(browser.value(ROWS)[0], json!(format!("{} (run.json)", client::SYSTEM)));
+    assert_eq!(browser.value(ROWS)[0], json!(format!("{NAME} (run.json)")));
     let run: Value = serde_json::from_str(&text).unwrap();
     let table = browser.value(TABLE).as_str().unwrap().to_owned();
     for (index, test) in run["tests"].as_array().unwrap().iter().enumerate() {
@@ -220,5 +222,5 @@ fn results_inside_the_page_are_shown_at_its_start() {
     let contents = PageContents { documents: vec![document], machine: None };
     let Some(mut browser) = page(folder.path(), &contents) else { return };
     browser.wait(&format!("{ROWS}.length === 2"));
-    assert_eq!(browser.value(ROWS)[0], json!(format!("{} (run.json)", client::SYSTEM)));
+    assert_eq!(browser.value(ROWS)[0], json!(format!("{NAME} (run.json)")));
 }

@@ -4,6 +4,8 @@ import { latency, make, number, rated, shape } from "./draw.js";
 import { save_buttons } from "./save.js";
 
 const HEIGHT = 230, LEFT = 58, RIGHT = 16, TOP = 30, BOTTOM = 40;
+/** The height of a line of the legend, the length of its sample, and the mean width of a letter. */
+const LEGEND_LINE = 17, SAMPLE = 20, LETTER = 6.6;
 
 /** Rounds up to 1, 2 or 5 times a power of ten. */
 function step(smallest) {
@@ -39,10 +41,11 @@ function short(value) {
 
 const plain = (us) => (us >= 1e6 ? `${us / 1e6} s` : us >= 1e3 ? `${us / 1e3} ms` : `${us} µs`);
 
-function chart({ title, across, up, x, y, lines, width, label }) {
+function chart({ title, across, up, x, y, lines, legend, width, label }) {
+  const height = HEIGHT + legend.length * LEGEND_LINE;
   const inner = width - LEFT - RIGHT, bottom = HEIGHT - BOTTOM, high = bottom - TOP;
   const at = (value) => LEFT + x.share(value) * inner, level = (value) => bottom - y.share(value) * high;
-  const drawing = shape("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": label, class: "curve" });
+  const drawing = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label, class: "curve" });
   drawing.append(shape("text", { x: 0, y: 13, class: "title" }, title, shape("tspan", { dx: 10, class: "soft" }, up)));
   for (const [value, text] of y.ticks) drawing.append(
     shape("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: level(value), y2: level(value) }),
@@ -67,6 +70,14 @@ function chart({ title, across, up, x, y, lines, width, label }) {
     }
     drawing.append(group);
   }
+  // The legend is a part of the drawing, so that a saved chart names its systems.
+  const letters = Math.floor((width - LEFT - SAMPLE - 6) / LETTER);
+  legend.forEach(({ name, colour }, row) => {
+    const middle = HEIGHT + (row + 0.5) * LEGEND_LINE;
+    const text = name.length > letters ? `${name.slice(0, letters - 1)}…` : name;
+    drawing.append(shape("line", { class: `line c${colour}`, x1: LEFT, x2: LEFT + SAMPLE, y1: middle, y2: middle }),
+      shape("text", { x: LEFT + SAMPLE + 6, y: middle + 4 }, text));
+  });
   const figure = make("figure", {}, drawing);
   save_buttons(figure, title);
   return figure;
@@ -77,7 +88,9 @@ function chart({ title, across, up, x, y, lines, width, label }) {
  * `now` is the queue depth of the test.
  */
 export function curves(box, systems, is_random, now) {
-  const shown = systems.filter(({ points }) => points.length);
+  // A point without a completed request has no latency.
+  const shown = systems.map((system) => ({ ...system, points: system.points.filter(({ iops }) => iops > 0) }))
+    .filter(({ points }) => points.length);
   box.hidden = !shown.length;
   if (!shown.length) { box.replaceChildren(); return; }
   const [key, unit] = rated(is_random);
@@ -97,8 +110,8 @@ export function curves(box, systems, is_random, now) {
     line(system, (point) => [point[key], point.latency_mean_us]),
     { ...line({ ...system, points: system.points.filter((point) => point.latency_p99_us) }, (point) => [point[key], point.latency_p99_us]), dashed: true }]);
   box.replaceChildren(
-    chart({ title: "Throughput over queue depth", across: "queue depth per thread", up: unit, x: by_depth, y: rates, width,
+    chart({ title: "Throughput over queue depth", across: "queue depth per thread", up: unit, x: by_depth, y: rates, legend: shown, width,
       lines: shown.map((system) => line(system, (point) => [point.queue_depth, point[key]])), label: `Throughput over queue depth. ${spoken}` }),
-    chart({ title: "Latency over load", across: `load, ${unit}`, up: "mean (line), 99% (dashed)", x: rates, y: logarithmic(tail, plain, [1, 2, 5]), width,
+    chart({ title: "Latency over load", across: `load, ${unit}`, up: "mean (line), 99% (dashed)", x: rates, y: logarithmic(tail, plain, [1, 2, 5]), legend: shown, width,
       lines: over_load, label: `Latency over load. ${spoken}` }));
 }

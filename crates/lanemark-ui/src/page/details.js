@@ -1,6 +1,6 @@
 // Values, faults, drawing and command line of a system, below its path.
 
-import { make, number, picture } from "./draw.js";
+import { make, micro, number, picture } from "./draw.js";
 import { field, select } from "./pick.js";
 import { ask, words } from "./laboratory.js";
 
@@ -66,7 +66,7 @@ export function details({ system, question, changed, fail }) {
 
 function value_field(value, set) {
   const [, digits, unit] = value.text.match(/^([\d._]+)\s*(.*)$/) ?? [null, null, null];
-  const shown = make("output", {}, value.text);
+  const shown = make("output", {}, micro(value.text));
   let input;
   if (value.choices) {
     const options = value.choices.includes(value.text) ? value.choices : [value.text, ...value.choices];
@@ -75,8 +75,8 @@ function value_field(value, set) {
     const middle = Number(digits.replaceAll("_", "")), whole = unit === "";
     // The range is a quarter of the value to four times the value, in steps of an eighth of a doubling.
     const text = (at) => { const turned = middle * 2 ** (at / 8); return `${whole ? Math.max(1, Math.round(turned)) : Number(turned.toPrecision(4))}${unit ? ` ${unit}` : ""}`; };
-    input = make("input", { type: "range", min: -16, max: 16, value: 0, "aria-valuetext": value.text,
-      oninput: (event) => { const now = text(Number(event.target.value)); shown.textContent = now; event.target.setAttribute("aria-valuetext", now); set(value.parameter, now); } });
+    input = make("input", { type: "range", min: -16, max: 16, value: 0, "aria-valuetext": micro(value.text),
+      oninput: (event) => { const now = text(Number(event.target.value)); shown.textContent = micro(now); event.target.setAttribute("aria-valuetext", micro(now)); set(value.parameter, now); } });
   } else {
     input = make("input", { type: "text", value: value.text, onchange: (event) => set(value.parameter, event.target.value.trim()) });
   }
@@ -87,7 +87,7 @@ function value_field(value, set) {
     made.append(make("button", { type: "button", "aria-label": `Library value of ${value.parameter}`, onclick: (event) => { event.target.blur(); set(value.parameter, ""); } }, "Reset to the library value"));
   } else {
     const spread = value.range ? `, ${number(value.range[0])}–${number(value.range[1])} times` : "";
-    made.append(make("span", { class: "soft", title: value.note }, `${value.origin}${spread}`));
+    made.append(make("span", { class: "soft note" }, `${value.origin}${spread}${value.note ? `: ${micro(value.note)}` : ""}`));
   }
   return made;
 }

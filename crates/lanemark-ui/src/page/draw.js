@@ -52,6 +52,9 @@ export function latency(us) {
   return us >= 1e3 ? `${number(us / 1e3)} ms` : `${number(us)} µs`;
 }
 
+/** Writes microseconds as µs in a text that has them as files do, as us. */
+export const micro = (text) => text.replace(/(\d) ?us\b/g, "$1 µs");
+
 /** Formats a range, such as `10.3–15.0 ms`; the unit appears once if both ends have it. */
 export function span(low, high, word) {
   const [from, to] = [word(low), word(high)], unit = to.match(/ \D+$/)?.[0] ?? "";
@@ -105,7 +108,7 @@ export function hops(figures, most) {
     const colour = `h${hop.colour}`;
     const carries = hop.ceiling_megabytes_per_second;
     const note = limits ? make("b", { class: "limit" }, figures.limit.is_assumed ? "bottleneck, assumed" : "bottleneck") : null;
-    return make("li", { class: limits ? "hop is-limit" : "hop", title: hop.law || null },
+    return make("li", { class: limits ? "hop is-limit" : "hop", title: micro(hop.law) || null },
       make("span", { class: "hop-name" }, make("i", { class: `dot ${colour}` }), make("span", {}, hop.name), note),
       make("span", { class: "hop-busy" }, bar([[hop.utilisation, limits ? "narrow" : "use"]]),
         make("span", {}, make("span", { class: "unseen" }, "busy "), percent(hop.utilisation)),

@@ -24,15 +24,37 @@ export function select(options, chosen, change) {
 /** Returns whether a system uses this machine. */
 export const isHere = (system) => system.includes(`@${MACHINE}:`) || system.includes(`@${MACHINE},`);
 
-/** Returns the names of a system's drive, platform and port, and the port's links. Unknown parts stay as written. */
+/** Splits a text at its last colon; `first` is the first half of a text without a colon. */
+const halves = (text, first) => {
+  const colon = text.lastIndexOf(":");
+  return colon < 0 ? [first, text] : [text.slice(0, colon), text.slice(colon + 1)];
+};
+
+/** Returns the names of a system's drives, platform and ports, and the ports' links. Unknown parts stay as written. */
 export function parts(library, system) {
-  const [drive, rest = ""] = system.split("@");
-  const colon = rest.lastIndexOf(":");
-  const [platform, port] = [rest.slice(0, colon), rest.slice(colon + 1)];
-  const drive_entry = library.drives.find((one) => one.id === drive), board = library.platforms.find((one) => one.id === platform.split(",")[0]);
-  const place = board?.ports.find((one) => one.name === port);
-  const about = place ? `${port}: ${place.connector}, ${place.behind.length ? `via ${place.behind.join(", ")}` : "connected to the processor"}` : "";
-  return { drive: drive_entry?.name ?? drive, platform: board?.name ?? platform, port, about };
+  const [, volume, name] = system.match(/^(?:(stripe|mirror)[^:@]*:)?(.*)$/s);
+  const [drive, rest = ""] = name.split("@");
+  const [first, ...others] = rest.split("+");
+  const [platform, port] = halves(first.includes(":") ? first : `${first}:`, "");
+  const locations = [[drive, port], ...others.map((text) => halves(text, drive))];
+  const board = library.platforms.find((one) => one.id === platform.split(",")[0]);
+  const counts = new Map(), links = new Map();
+  for (const [id, port] of locations) {
+    counts.set(id, (counts.get(id) ?? 0) + 1);
+    const found = board?.ports.find((one) => one.name === port);
+    const behind = found?.behind.length ? `via ${found.behind.join(", ")}` : "connected to the processor";
+    const text = `${found?.connector}, ${behind}`;
+    if (found) links.set(text, [...(links.get(text) ?? []), port]);
+  }
+  const drives = [...counts].map(([id, count]) => {
+    const name = library.drives.find((one) => one.id === id)?.name ?? id;
+    return count > 1 ? `${count} × ${name}` : name;
+  });
+  return {
+    drive: `${volume ? `${volume} of ` : ""}${drives.join(" and ")}`, platform: board?.name ?? platform,
+    port: others.length ? `${port} and ${others.length} more` : port,
+    about: [...links].map(([text, ports]) => `${ports.join(", ")}: ${text}`).join("; "),
+  };
 }
 
 /** Returns the name of the system on one line. */

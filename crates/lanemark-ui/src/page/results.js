@@ -37,9 +37,12 @@ export function results(systems, drives) {
 
   function add(content, reply) {
     const { name } = content, room = SHOWN_MAX - shown().length;
-    const file = { name, content, tests: reply.tests.map((test, place) => ({ ...test, file: name, isShown: place < Math.min(SHOWN_FIRST, room) })) };
+    // The laboratory does not know the name of the file, and names a simulated system by its parts of the library.
+    const target = ({ target, how }) => (target === "the file" ? name : how === "simulated" ? drives.line(target) : target);
+    const file = { name, content, tests: reply.tests.map((test, place) => ({ ...test, target: target(test), file: name, isShown: place < Math.min(SHOWN_FIRST, room) })) };
     files.push(file);
     const file_number = ++numbers;
+    const has_targets = new Set(file.tests.map((test) => test.target)).size > 1;
     const check = (test, place) => {
       const id = `result-${file_number}-${place}`;
       const made = make("input", { type: "checkbox", id, checked: test.isShown, onchange: (event) => {
@@ -51,7 +54,7 @@ export function results(systems, drives) {
         test.isShown = event.target.checked;
         draw();
       } });
-      return make("div", { class: "check" }, made, make("label", { for: id }, `${test.test} on ${test.target}`));
+      return make("div", { class: "check" }, made, make("label", { for: id }, has_targets ? `${test.test} on ${test.target}` : test.test));
     };
     const remove = make("button", { type: "button", "aria-label": `Remove ${name}`, onclick: () => {
       files.splice(files.indexOf(file), 1);
@@ -64,7 +67,7 @@ export function results(systems, drives) {
     const made = make("fieldset", { class: "file" },
       make("legend", {}, `${name}: ${reply.title.replace(/^the file, /, "")}`),
       ...reply.verdicts.map((text) => make("p", { class: "verdict" }, text)),
-      ...reply.lines.map((text) => make("p", { class: text.startsWith("  attention") ? "error" : "soft" }, text)),
+      ...lines(reply).map((text) => make("p", { class: text.startsWith("  attention") ? "error" : "soft" }, text)),
       ...(reply.paths ? paths(reply.paths) : []),
       make("div", { class: "checks" }, ...file.tests.map(check)),
       make("div", { class: "row" }, tests ? make("span", { class: "soft" }, `${tests} test${tests > 1 ? "s" : ""}${rest}`) : null,
@@ -73,6 +76,11 @@ export function results(systems, drives) {
     draw();
   }
 
+  /** Returns the lines about drives, without what the title and the buttons already say. */
+  const lines = ({ title, lines, drives }) => lines.filter((text) => {
+    const [, key, value] = text.match(/^ *(attention|library): (.*)$/) ?? [];
+    return !(key === "attention" && title.includes(value)) && !(key === "library" && drives.includes(value));
+  });
   /** Returns the paths of a text of lspci as the command prints them, and as a drawing. */
   const paths = ({ text, drawing }) => [picture(drawing, "The storage paths as a drawing; the text below names the same parts"),
     make("pre", { tabindex: "0" }, text)];
@@ -125,12 +133,16 @@ export function results(systems, drives) {
     of("same-row").hidden = !tests.length;
     const able = tests.some((test) => test.definition);
     of("same").hidden = !able;
-    if (tests.length && !able) of("same-said").textContent = `These tests cannot be simulated here: ${tests[0].not_simulated ?? "a part of a test cannot be simulated by itself"}.`;
+    const reason = tests[0]?.not_simulated ?? "a part of a test cannot be simulated by itself";
+    // The result of a simulation that runs is reported when it has ended.
+    if (!of("same").disabled) {
+      of("same-said").textContent = tests.length && !able ? `These tests cannot be simulated here: ${reason}.` : "";
+    }
     const has_transactions = tests.some((test) => test.transactions_per_minute);
     const bodies = [...groups].map(([key, group]) => {
       const [rate] = rated(group[0].is_random);
       const rows = [
-        ...group.map((test) => ({ name: `${test.target} (${test.file})`, how: `${test.how}${test.is_cut_short ? ", cut short" : ""}`, colour: "neutral", ...test })),
+        ...group.map((test) => ({ name: test.target === test.file ? test.file : `${test.target} (${test.file})`, how: `${test.how}${test.is_cut_short ? ", cut short" : ""}`, colour: "neutral", ...test })),
         ...systems().map(({ name, colour }, slot) => [name, colour, simulated.get(key)?.[slot]]).filter(([, , figures]) => figures).map(([name, colour, figures]) => ({
           name, how: "simulated here", colour: `s${colour}`, latency_us: figures.latency_us, transactions_per_minute: null,
           megabytes_per_second: { value: figures.megabytes_per_second }, iops: { value: figures.iops }, latency_mean_us: { value: figures.latency_mean_us } })),

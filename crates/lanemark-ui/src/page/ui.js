@@ -2,7 +2,7 @@
 
 import { curves } from "./curves.js";
 import { details } from "./details.js";
-import { bar, hops, latency, longest, make, number, percent, range, rated, save, table, tail } from "./draw.js";
+import { bar, hops, latency, longest, make, micro, number, percent, range, rated, save, table, tail } from "./draw.js";
 import { MACHINE, field, isHere, line, parts, picker, select } from "./pick.js";
 import { results } from "./results.js";
 import { ask, ask_all, prepare, steps, words } from "./laboratory.js";
@@ -13,6 +13,7 @@ const STEP_MS = 1000;
 const BLOCKS = ["512 B", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB", "2 MiB", "4 MiB"];
 const SPANS = ["64 MiB", "1 GiB", "8 GiB", "32 GiB", "256 GiB"];
 const DURATIONS = ["1 s", "10 s", "60 s", "300 s", "1800 s"];
+const PATTERNS = ["random", "sequential"];
 const DEPTHS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
 const START = JSON.parse(document.getElementById("start").textContent);
 const PRESETS = START.presets.map(({ name, test }) => [name, test]);
@@ -39,9 +40,11 @@ function read() {
   const text = location.hash.slice(1);
   if (!text) return structuredClone(FIRST);
   try {
-    const question = text.startsWith("question=") && START.questions.find(({ id }) => id === text.slice("question=".length));
+    const asked = text.match(/^question=(.*)$/s)?.[1];
+    const question = START.questions.find(({ id }) => id === asked);
+    if (asked !== undefined && !question) throw new Error(`there is no question \`${asked.slice(0, 40)}\``);
     if (question) return { test: { ...question.test }, systems: question.systems.map((system, colour) => ({ system, set: [], faults: [], colour })) };
-    const got = JSON.parse(decodeURIComponent(text));
+    const got = parse(text);
     if (!Array.isArray(got.systems) || !got.systems.length || got.systems.length > SYSTEMS_MAX) throw new Error(`it must name 1 to ${SYSTEMS_MAX} systems`);
     const texts = (values) => (Array.isArray(values) ? values : []).filter((value) => typeof value === "string" || Array.isArray(value));
     const systems = got.systems.map((one) => ({ system: String(one?.system), set: texts(one?.set), faults: texts(one?.faults), colour: one?.colour }));
@@ -55,6 +58,18 @@ function read() {
     of("broken").textContent = `The address of this page is broken: ${error.message}. The page shows its first comparison instead.`;
     return structuredClone(FIRST);
   }
+}
+
+/** Returns the systems and the test in the text of an address, without a check of the systems. */
+function parse(text) {
+  let got = null;
+  try { got = JSON.parse(decodeURIComponent(text)); } catch { /* The next line reports the text. */ }
+  if (typeof got !== "object" || !got) throw new Error("it contains no systems");
+  const is_valid = ([key, value]) => typeof value === typeof FIRST.test[key]
+    && (key !== "pattern" || PATTERNS.includes(value));
+  const wrong = Object.entries(got.test ?? {}).find((entry) => !is_valid(entry));
+  if (wrong) throw new Error(`a test cannot have ${wrong[0].slice(0, 40)} = ${JSON.stringify(wrong[1]).slice(0, 40)}`);
+  return got;
 }
 
 /** Returns the first colour that no system uses. A system keeps its colour until it is removed. */
@@ -82,9 +97,14 @@ function names() {
   const all = state.systems.map(({ system }) => parts(library, system));
   const distinct = (of) => new Set(all.map(of)).size === all.length;
   const one = (key) => new Set(all.map((each) => each[key])).size === 1;
-  const is_set = (place) => (state.systems[place].set.length + state.systems[place].faults.length ? " (changed)" : "");
+  const is_set = (place) => {
+    const { set, faults } = state.systems[place];
+    const changes = [set.length ? "changed" : "", faults.length ? "with faults" : ""].filter(Boolean);
+    return changes.length ? ` (${changes.join(", ")})` : "";
+  };
   const name = all.length === 1 ? ({ drive, platform, port }) => `${drive} in ${platform}, ${port}`
     : distinct(({ drive }) => drive) ? ({ drive }) => drive
+    : one("drive") && one("port") && distinct(({ platform }) => platform) ? ({ platform }) => platform
     : one("drive") && one("platform") ? ({ port }) => `port ${port}`
     : one("drive") ? ({ platform, port }) => `${platform}, ${port}`
     : ({ drive, platform, port }) => `${drive} in ${one("platform") ? "" : `${platform}, `}${port}`;
@@ -168,7 +188,10 @@ function all_figures() {
   const [key, unit] = rated(known[0]?.is_random ?? state.test.pattern === "random");
   const end = (figures) => figures[key] * Math.max(1, figures.interval?.high_ratio ?? 1);
   const most = Math.max(...known.map(end), 1e-9), slowest = longest(known);
-  of("test-name").textContent = `${known[0]?.test ?? ""}${known.length > 1 ? ` · bars: ${unit} on one scale` : ""}`;
+  const notes = [known[0]?.test, known.length > 1 ? `bars: ${unit} on one scale` : "",
+    known.some(({ repeats }) => !repeats) ? "first figures, from a few requests" : "",
+    known.some(has_converged) ? "ended when the rate had converged" : ""];
+  of("test-name").textContent = notes.filter(Boolean).join(" · ");
   slots.forEach((view, slot) => {
     const { colour } = state.systems[slot], figures = view.figures;
     view.result.replaceChildren(...(figures ? result(view, figures, key, most, colour) : []));
@@ -178,6 +201,12 @@ function all_figures() {
   draw_curves();
   clearTimeout(answer_timer);
   answer_timer = setTimeout(sentence, 30);
+}
+
+/** Returns whether a simulation ended before the duration of the test, because its rate had converged. */
+function has_converged({ repeats, faults, simulated_seconds }) {
+  const seconds = Number(state.test.duration.match(/^([\d.]+) s$/)?.[1]);
+  return repeats === 1 && !faults.length && simulated_seconds < 0.98 * seconds;
 }
 
 /** Returns the figures of a system for its row: a bar on the scale of all systems, and numbers. */
@@ -190,7 +219,9 @@ function result(view, figures, key, most, colour) {
   return [
     make("div", { class: "scale" }, bar([[of_most(figures[key]), `s${colour}`]], ends), make("span", { class: "soft interval" }, range(figures, key) || "\u00a0")),
     ...shown.map(([key_of_figure, unit], place) => cell(number(figures[key_of_figure]), unit, "", place ? "" : "main")),
-    cell(latency(figures.latency_mean_us), "mean"), cell(at(99), "99%", tail(figures, 99)),
+    cell(latency(figures.requests ? figures.latency_mean_us : null), "mean",
+      figures.flush_mean_us ? `flush ${latency(figures.flush_mean_us)}` : ""),
+    cell(at(99), "99%", tail(figures, 99)),
     make("div", { class: "figure ratio" }, ...ratio(view)),
   ];
 }
@@ -214,18 +245,25 @@ const at_stage = (view, stage) => view.stages.slice(0, stage + 1).filter(Boolean
 
 /** Returns the path, the times, the faults and the warnings of a system. */
 function below(view, figures, slowest) {
+  const converged = has_converged(figures) ? `, after which the rate had converged (the test lasts ${state.test.duration})` : "";
+  const flush = figures.flush_mean_us ? `, and a flush ${latency(figures.flush_mean_us)}` : "";
+  const time = figures.requests ? `A request takes ${latency(figures.latency_mean_us)}${flush}` : "No request was completed";
   const how = figures.repeats ? `${figures.repeats} repeat${figures.repeats > 1 ? "s" : ""}` : "a first answer";
   // The name of an assumed bottleneck contains "assumed"; its value and advice are the first warning.
   const assumed = figures.limit?.is_assumed ? 1 : 0;
   return [
-    ...figures.faults.map((fault) => make("div", { class: fault.is_severe ? "fault severe" : "fault" }, make("b", {}, fault.title), make("ul", {}, ...fault.sentences.map((text) => make("li", {}, text))))),
+    ...figures.faults.map((fault) => make("div", { class: fault.is_severe ? "fault severe" : "fault" }, make("b", {}, micro(fault.title)), make("ul", {}, ...fault.sentences.map((text) => make("li", {}, micro(text)))))),
     hops(figures, slowest),
-    make("p", { class: "total" }, make("span", {}, `A request takes ${latency(figures.latency_mean_us)}${figures.flush_mean_us ? `, and a flush ${latency(figures.flush_mean_us)}` : ""}`), make("span", { class: "soft" }, busiest(figures))),
-    ...figures.warnings.slice(assumed).map((text) => make("p", { class: "error" }, text)),
+    make("p", { class: "total" }, make("span", {}, time), make("span", { class: "soft" }, busiest(figures))),
+    ...figures.warnings.slice(assumed).map((text) => make("p", { class: "error" }, micro(text))),
     make("details", {}, make("summary", {}, "How this was computed"),
-      ...figures.warnings.slice(0, assumed).map((text) => make("p", { class: "error" }, text)),
+      ...figures.warnings.slice(0, assumed).map((text) => make("p", { class: "error" }, micro(text))),
       make("p", { class: "soft" }, figures.bottleneck),
-      make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)} of simulated time, ${Math.round(view.elapsed_ms)} ms here.`)),
+      make("ul", { class: "soft formulas" }, ...figures.hops.filter(({ law }) => law)
+        .map(({ name, law }) => make("li", {}, make("b", {}, name), `: ${micro(law)}`))),
+      make("p", { class: "soft" }, "“Drive and link values” below shows the values in these formulas, with their sources."),
+      make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)}`
+        + ` of simulated time${converged}, ${Math.round(view.elapsed_ms)} ms here.`)),
   ];
 }
 
@@ -253,7 +291,7 @@ async function sentence() {
     compared.forEach((view, place) => { view.ratio = reply?.ratios[place]; });
     compared.forEach((view) => { const cell = view.result.querySelector(".ratio"); cell?.replaceChildren(...ratio(view)); });
     of("answer").textContent = reply?.sentence ?? "No system has figures.";
-    of("caution").textContent = reply?.caution ?? "";
+    of("caution").textContent = micro(reply?.caution ?? "");
     const stale = slots.some((one) => one.stale);
     ["answer", "caution"].forEach((id) => of(id).classList.toggle("stale", stale));
     // The first stage is a few requests long.
@@ -363,7 +401,7 @@ function test() {
   const options = (values, own) => (values.includes(own) ? values : [own, ...values]).map((text) => [text, text]);
   const read = (share) => (share === 0 ? "0%, writes only" : `${share}%`);
   of("test").replaceChildren(
-    field("Pattern", select([["random", "random"], ["sequential", "sequential"]], asked.pattern, (value) => turn("pattern", value))),
+    field("Pattern", select(PATTERNS.map((text) => [text, text]), asked.pattern, (value) => turn("pattern", value))),
     slider("Block size", BLOCKS, "block"), slider("Queue depth", DEPTHS, "queue_depth"), slider("Reads", shares, "read_percent", read),
     slider("Threads", [1, 2, 4, 8, 16], "threads"),
     field("Span", select(options(SPANS, asked.span), asked.span, (value) => turn("span", value))),
@@ -476,7 +514,7 @@ async function open_drive(drive) {
   try {
     const reply = await ask("find", { text: drive, present: state.systems[0].system });
     const found = reply.found.find(({ system }) => system.startsWith(`${drive}@`));
-    if (!found) return;
+    if (!found) throw new Error(reply.advice ?? `no port of the library fits ${drive}`);
     if (state.systems.length < SYSTEMS_MAX) add();
     forget();
     Object.assign(state.systems.at(-1), { system: found.system, set: [], faults: [] });
@@ -498,7 +536,7 @@ async function begin() {
   }
   const listed = () => { const all = names(); return state.systems.map((one, slot) => ({ system: sent(one), name: all[slot], colour: one.colour })); };
   const name = (drive) => library.drives.find(({ id }) => id === drive)?.name ?? drive;
-  dropped = results(listed, { name, open: open_drive });
+  dropped = results(listed, { name, line: (text) => line(library, text), open: open_drive });
   of("questions").replaceChildren(...START.questions.map(({ id, title }) => make("a", { href: `#question=${id}` }, title)));
   of("study").addEventListener("click", saveStudy);
   of("report").addEventListener("click", saveReport);
