@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help targets hook demo page site test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench gate check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install static dist dist-test examples release-check tools clean docs
+.PHONY: help targets hook demo page site test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench gate check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install static dist dist-test examples release-check tools dist-tools clean docs
 
 help:            ## the targets that most people need; `make targets` lists all
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -226,13 +226,13 @@ STATIC    := x86_64-unknown-linux-musl aarch64-unknown-linux-musl
 static:          #: the program without shared libraries for x86-64 and arm64, target/*-musl/release (twelve minutes)
 	packaging/static.sh $(STATIC)
 
-dist: page wheels static ## the packages of a release, target/dist: archives, Debian packages, wheel, SBOM, checksums (half an hour)
+dist: dist-tools page wheels static ## the packages of a release, target/dist: archives, Debian packages, wheel, SBOM, checksums (half an hour)
 	@[ "$$(target/tools/bin/cargo-cyclonedx cyclonedx --version 2>/dev/null)" = "cargo-cyclonedx-cyclonedx $(CYCLONEDX)" ] || \
 	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-cyclonedx@$(CYCLONEDX)
 	cargo build --release --locked -p lanemark-cli --features mysql
 	packaging/dist.sh $(VERSION) $(abspath target/tools/bin)
 
-dist-test:       #: run README's and the book's commands from the Debian package, and the static programs, in empty roots (five minutes, after `dist`)
+dist-test: dist-tools #: run README's and the book's commands from the Debian package, and the static programs, in empty roots (five minutes, after `dist`)
 	packaging/try.sh
 
 examples:        #: package the crates for other projects, and test their examples with the packages (two minutes)
@@ -241,7 +241,7 @@ examples:        #: package the crates for other projects, and test their exampl
 release-check:   #: everything that a release does, except the upload (an hour)
 	packaging/release-check.sh $(VERSION)
 
-tools axe:       #: install the programs that the tests need, or list those that are missing
+tools axe dist-tools: #: install the programs that the tests need, or list those that are missing
 	@scripts/tools.sh $@
 
 clean:           ## remove build products and the demo's results

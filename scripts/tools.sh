@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the programs that the tests need in addition to cargo: `make tools`. Root installs the missing Debian packages.
 # For other users they are listed, and each test that needs a missing program is skipped with a message. In CI (CI=true)
-# these tests fail. `tools.sh axe` only downloads axe-core.
+# these tests fail. `tools.sh axe` only downloads axe-core, and `tools.sh dist-tools` installs what the packages of a release
+# and their tests need.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,11 +40,19 @@ install_packages() {
     [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq $missing
 }
 
-if [ "${1:-tools}" = axe ]; then
+missing=""
+case ${1:-tools} in
+axe)
     download_axe
     exit
-fi
-missing=""
+    ;;
+dist-tools)
+    commands="objdump:binutils dpkg-shlibdeps:dpkg-dev qemu-aarch64-static:qemu-user-static man:man-db ruby:ruby
+        nix-instantiate:nix-bin"
+    install_packages || echo "missing: apt-get install$missing" >&2
+    exit
+    ;;
+esac
 install_packages || echo "missing, and their tests will be skipped: apt-get install$missing" >&2
 download_axe || echo "axe-core is missing (curl): the accessibility test will be skipped" >&2
 [ -x target/fio-plot/bin/fio-plot ] ||

@@ -181,8 +181,10 @@ fn missing_and_hostile_inputs_are_explained() {
     .unwrap();
     fs::write(here.join("none.json"), "{\"json_format_version\": [1, 0], \"model_name\": \"X\"}")
         .unwrap();
+    report(here, "worn.json", 0, 0.002, 60);
     for (args, part) in [
-        (&["--smart", "deep.json"][..], "not JSON"),
+        (&["--smart", "worn.json"][..], "0.002 TB written used 60% of an endurance of 600 TB"),
+        (&["--smart", "deep.json"], "not JSON"),
         (&["--smart", "none.json"], "written data is not stated"),
         (&["--smart", "absent.json"], "absent.json"),
         (&[CLIENT, "quick"], "several tests"),

@@ -17,6 +17,7 @@ use rustix::fs::OFlags;
 use crate::encoding::{decoded, hash};
 use crate::error::LabError;
 use crate::input;
+use crate::scale::WorkloadScale;
 
 /// Maximum number of bytes that are examined to recognise a file of another program.
 const HEAD_MAX: u64 = 64 << 10;
@@ -39,6 +40,28 @@ pub struct OpenedWorkload {
     pub notes: Vec<OptionNote>,
     /// The file and its hash, if it is not a file of the library.
     pub input: Option<(String, String)>,
+}
+
+/// Opens a workload like [`open`] for simulated drives of `capacity`, of which `scale` may state a part.
+///
+/// # Errors
+/// Returns the errors of [`open`], and an error if a job states neither a size nor an end.
+pub fn open_simulated(
+    library: &Library,
+    name: &str,
+    scale: &WorkloadScale,
+    capacity: Bytes,
+) -> Result<OpenedWorkload, LabError> {
+    let opened = open(library, name, Some(scale.size.unwrap_or(capacity)))?;
+    let endless = opened.settings.iter().flat_map(|jobs| &jobs.sized_by_target).next();
+    match endless {
+        Some(test) if (scale.size, scale.duration) == (None, None) => {
+            let message = format!("test `{test}`: the job states neither a size nor an end");
+            Err(LabError::input(message)
+                .hint("set size= or runtime= in the job, or use --size or --duration"))
+        }
+        _ => Ok(opened),
+    }
 }
 
 /// Opens a workload: a file of fio, Iometer or iostat by its extension or contents, the jobs of a command line, or

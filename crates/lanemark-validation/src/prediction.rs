@@ -35,6 +35,8 @@ pub const FIGURES: [&str; 10] = [
     "latency_p99",
     "latency_p99.9",
 ];
+/// The bytes of a stripe on one drive.
+const CHUNK: f64 = 65_536.0;
 /// Maximum time of a simulated test, and of its ramp, in seconds.
 const TIME_MAX: f64 = 600.0;
 /// Minimum number of requests of a test.
@@ -195,7 +197,8 @@ impl<'c> PredictionCase<'c> {
         let plug = drive_plug(row, rated);
         let port = Connector::of_path(row, plug);
         let capacity = recipe::capacity(row.text("drive"));
-        let test = recipe::test(row, capacity * drives as f64).ok_or("its test is not stated")?;
+        let test =
+            recipe::test(row, usable(row, capacity, drives)).ok_or("its test is not stated")?;
         let baselines = Baselines::for_row(row, rated, plug, port, &test, drives as f64);
         let folder = folder.to_owned();
         Ok(Self { library, row, rated, folder, plug, port, drives, capacity, test, baselines })
@@ -245,10 +248,9 @@ impl<'c> PredictionCase<'c> {
         let platform = self.put("platform.toml", &platform)?;
         let host = recipe::host(self.row);
         let ports: Vec<String> = (0..self.drives).map(|number| format!("p{number}")).collect();
-        let path = self.row.text("path").to_lowercase();
         let volume = match self.drives {
             1 => "",
-            _ if path.contains("raid 1") || path.contains("mirror") => "mirror:",
+            _ if is_mirrored(self.row) => "mirror:",
             _ => "stripe-64KiB:",
         };
         Ok(format!("{volume}{drive}@{platform},{host}:{}", ports.join("+")))
@@ -354,6 +356,21 @@ impl<'c> PredictionCase<'c> {
             Some(PredictionRatioInterval { low, high, widest })
         });
         Ok((interval, rates))
+    }
+}
+
+/// Returns whether all drives of a row contain the same data.
+fn is_mirrored(row: &CorpusRow) -> bool {
+    let path = row.text("path").to_lowercase();
+    path.contains("raid 1") || path.contains("mirror")
+}
+
+/// Returns the bytes that a row's drives of `capacity` bytes offer together. A stripe has whole chunks.
+fn usable(row: &CorpusRow, capacity: f64, drives: usize) -> f64 {
+    match drives {
+        1 => capacity,
+        _ if is_mirrored(row) => capacity,
+        _ => (capacity / CHUNK).floor() * CHUNK * drives as f64,
     }
 }
 

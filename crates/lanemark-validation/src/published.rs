@@ -139,8 +139,7 @@ impl Predictions {
     /// Returns the scores of the pairs of `corpus`, from which the predictions were made.
     pub fn pair_figures(&self, corpus: &Corpus) -> PairFigures {
         let mut sets = CorpusSet::ALL.map(|set| (set, pairs_of(corpus, &self.comparisons, set)));
-        let known = sets.iter().filter(|(set, _)| *set != CorpusSet::New);
-        let omitted = learned_factors(&known.flat_map(|(_, pairs)| pairs).collect::<Vec<_>>());
+        let omitted = learned_factors(&sets[0].1);
         for pair in sets.iter_mut().flat_map(|(_, pairs)| pairs) {
             let learned =
                 omitted.iter().find(|(kind, group, _)| (*kind, *group) == (pair.kind, pair.group));

@@ -34,19 +34,12 @@ pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
     }
     args.trace
         .refuse_without_trace(&[("--as-one", args.as_one), ("--filled", args.filled.is_some())])?;
-    let target_size = args.scale.size.unwrap_or(system.capacity());
     let named = args.command.workload(args.workload.as_deref())?;
-    let mut opened = opened::open(&library, &named, Some(target_size))?;
-    if (args.scale.size, args.scale.duration) == (None, None)
-        && let Some(test) = opened.settings.iter().flat_map(|jobs| &jobs.sized_by_target).next()
-    {
-        let message = format!("test `{test}`: the job states neither a size nor an end");
-        return Err(Failure::input(message)
-            .hint("set size= or runtime= in the job, or use --size or --duration"));
-    }
+    let scale = args.scale.scale();
+    let mut opened = opened::open_simulated(&library, &named, &scale, system.capacity())?;
     let assumed = opened.simulate();
     formats::tell_notes(&opened);
-    let workload = scaled_workload(opened.workload, &args.scale.scale())?;
+    let workload = scaled_workload(opened.workload, &scale)?;
     let mut workload = with_series_settings(workload, &args.over_time.over_time())?;
     workload.faults.extend(faults(&args.fault)?);
     system.with_faults(&workload.faults, &Location::file("--fault"))?;

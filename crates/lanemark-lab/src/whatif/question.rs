@@ -72,7 +72,9 @@ impl Lab {
         let (other, set) = other_system(args, &from.system)?;
         let workload = match (args.workload, &from.run) {
             (Some(name), _) => {
-                let mut opened = opened::open(library, name, args.scale.size)?;
+                let capacity = assemble(library, &from.system, &[])?.capacity();
+                let capacity = assemble(library, &other, &set)?.capacity().min(capacity);
+                let mut opened = opened::open_simulated(library, name, &args.scale, capacity)?;
                 opened.simulate();
                 opened.workload
             }

@@ -4,7 +4,7 @@ use lanemark_schema::result::{
     FigureMetric, RatioEstimate, RatioVerdict, RunResult, Target, TestResult,
 };
 
-use super::pair::{RunPair, TestPair, shared_tests};
+use super::pair::{RunPair, TestPair, shared_tests, why_none_is_shared};
 use crate::text::verdict::{ratio_in_test, ratio_with_interval};
 
 /// Returns a sentence such as `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x
@@ -16,7 +16,7 @@ pub(crate) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     let [one, other] = distinguishing_names([a, b]);
     let shared = shared_tests(a.1, b.1);
     if shared.is_empty() {
-        return format!("{other} and {one} share no test.");
+        return format!("{other} and {one} share no test{}.", why_none_is_shared(a.1, b.1));
     }
     if let Some(reason) = unranked(a, b, &shared) {
         return format!("{other} and {one} cannot be ranked: {reason}.");

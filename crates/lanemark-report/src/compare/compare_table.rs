@@ -43,7 +43,7 @@ pub fn compare_table(
     let (rates, latencies) = rows(&shared, &parts);
     if shared.is_empty() {
         sheet.blank();
-        sheet.paragraph("The runs contain no tests with the same name.");
+        sheet.paragraph("The runs contain no test in common.");
     } else {
         write_metric_section(
             &mut sheet,

@@ -8,7 +8,7 @@ use lanemark_schema::result::{
     FigureMetric, FigureUncertainty, RatioEstimate, RunResult, Sample, Statistic, Target,
     TestResult, UncertainFigure,
 };
-use lanemark_schema::workload::AverageMethod;
+use lanemark_schema::workload::{AverageMethod, LoadKind, Test};
 
 use crate::text::number::{has_latency, known_value};
 
@@ -100,16 +100,56 @@ pub(crate) fn throughput_ratio(a: &RunResult, b: &RunResult, name: &str) -> Opti
     RunPair::new(a, b).figures(FigureMetric::Throughput, a.test(name)?, b.test(name)?).ratio
 }
 
-/// Returns the tests that both runs contain, matched by name.
+/// Returns the tests that both runs contain, matched by name. Programs give one name to different tests, so tests that
+/// [`contradiction`] tells apart do not match. The only tests of two runs match by their requests alone.
 pub(super) fn shared_tests<'r>(a: &'r RunResult, b: &'r RunResult) -> Vec<TestPair<'r>> {
-    if let ([own], [other]) = (a.tests.as_slice(), b.tests.as_slice())
-        && own.has_transactions()
-        && other.has_transactions()
-    {
+    if let ([own], [other]) = (a.tests.as_slice(), b.tests.as_slice()) {
         // A real database and a simulated one each have one test, whose names may differ.
-        return vec![(own, other)];
+        let is_one_load = own.has_transactions() && other.has_transactions();
+        if is_one_load || has_equal_requests(&own.test, &other.test) {
+            return vec![(own, other)];
+        }
     }
-    a.tests.iter().filter_map(|test| Some((test, b.test(&test.test.name)?))).collect()
+    named_alike(a, b)
+        .filter(|(own, other)| contradiction(&own.test, &other.test).is_none())
+        .collect()
+}
+
+fn named_alike<'r>(a: &'r RunResult, b: &'r RunResult) -> impl Iterator<Item = TestPair<'r>> {
+    a.tests.iter().filter_map(|test| Some((test, b.test(&test.test.name)?)))
+}
+
+/// Returns whether both tests state the same direction, size, order and depth of their requests.
+fn has_equal_requests(a: &Test, b: &Test) -> bool {
+    let stated = |test: &Test| Some((test.read_share()?, test.order_word()?, test.queue_depth()?));
+    stated(a).is_some() && stated(a) == stated(b) && (a.block, a.threads) == (b.block, b.threads)
+}
+
+/// Returns the first property in which the requests of two tests differ, such as `4 KiB against 32 KiB`; `None` if
+/// they agree in all that both state.
+fn contradiction(a: &Test, b: &Test) -> Option<String> {
+    if [a, b].into_iter().any(|test| matches!(test.asks, LoadKind::Trace(_))) {
+        return None;
+    }
+    let reads =
+        |test: &Test| test.read_share().map(|share| format!("{:.0}% reads", share.get() * 100.0));
+    let order = |test: &Test| test.order_word().map(str::to_owned);
+    let size = |test: &Test| Some(test.block.to_string());
+    let differ = |word: &dyn Fn(&Test) -> Option<String>| {
+        let own = word(a)?;
+        let other = word(b)?;
+        (own != other).then(|| format!("{own} against {other}"))
+    };
+    differ(&reads).or_else(|| differ(&size)).or_else(|| differ(&order))
+}
+
+/// Returns why tests of one name are not the same test, as the end of a sentence, such as `: vol0 is 4 KiB against 32
+/// KiB`; empty if no names agree.
+pub(super) fn why_none_is_shared(a: &RunResult, b: &RunResult) -> String {
+    let mut reasons = named_alike(a, b).filter_map(|(own, other)| {
+        Some(format!(": {} is {}", own.test.name, contradiction(&own.test, &other.test)?))
+    });
+    reasons.next().unwrap_or_default()
 }
 
 /// Returns the figure of a test; `None` if no request was completed.

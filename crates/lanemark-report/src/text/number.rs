@@ -50,9 +50,15 @@ pub(crate) fn percent_signed(deviation: f64) -> String {
     }
 }
 
-/// Formats a ratio with two decimals, `3.02x`.
+/// Formats a ratio with two decimals, `3.02x`, and a ratio below 0.1 with two digits, `0.00052x`.
 pub(crate) fn ratio(value: f64) -> String {
-    if value.is_finite() { format!("{}x", fixed(value, 2)) } else { ABSENT.to_owned() }
+    if value.is_finite() { format!("{}x", ratio_number(value)) } else { ABSENT.to_owned() }
+}
+
+/// Formats a ratio like [`ratio`], without its unit.
+pub(crate) fn ratio_number(value: f64) -> String {
+    let decimals = if value > 0.0 && value < 0.1 { 1.0 - value.log10().floor() } else { 2.0 };
+    fixed(value, decimals.min(9.0) as usize)
 }
 
 /// Ratio of an interval's bounds above which the interval predicts little.

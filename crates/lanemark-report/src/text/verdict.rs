@@ -2,7 +2,7 @@
 
 use lanemark_schema::result::{RatioEstimate, RatioVerdict};
 
-use super::number::{fixed, grouped, percent_signed, ratio};
+use super::number::{fixed, grouped, percent_signed, ratio, ratio_number};
 
 /// The clause for two figures whose interval is within 3% of 1.
 pub(crate) const SAME: &str = "the same within 3%";
@@ -35,7 +35,7 @@ pub(crate) fn interval_of_change(change: RatioEstimate) -> Option<String> {
 pub(crate) fn ratio_with_interval(estimate: RatioEstimate) -> String {
     match estimate.interval_80() {
         Some((low, high)) => {
-            format!("{} ({} to {})", ratio(estimate.ratio()), fixed(low, 2), fixed(high, 2))
+            format!("{} ({} to {})", ratio(estimate.ratio()), ratio_number(low), ratio_number(high))
         }
         None => ratio(estimate.ratio()),
     }
@@ -45,7 +45,12 @@ pub(crate) fn ratio_with_interval(estimate: RatioEstimate) -> String {
 pub(crate) fn ratio_in_test(estimate: RatioEstimate, test: &str) -> String {
     match estimate.interval_80() {
         Some((low, high)) => {
-            format!("{} ({} to {}; {test})", ratio(estimate.ratio()), fixed(low, 2), fixed(high, 2))
+            format!(
+                "{} ({} to {}; {test})",
+                ratio(estimate.ratio()),
+                ratio_number(low),
+                ratio_number(high)
+            )
         }
         None => format!("{} ({test})", ratio(estimate.ratio())),
     }
@@ -68,6 +73,8 @@ mod tests {
         assert_eq!(size_of_change(loss), "20% (5 to 30%)");
         assert_eq!(interval_of_change(loss).unwrap(), "-30.0% to -5.0%");
         assert_eq!(ratio_with_interval(gain), "1.20x (1.12 to 1.29)");
+        let tiny = RatioEstimate::within(0.000_52, 0.000_41, 0.11);
+        assert_eq!(ratio_with_interval(tiny), "0.00052x (0.00041 to 0.11)");
         let unknown = RatioEstimate::Uncertain { ratio: 12.0, interval_80: None };
         assert_eq!(size_of_change(unknown), "1,100% (interval not known)");
         assert!([gain, loss].into_iter().all(is_shown) && !is_shown(unknown));

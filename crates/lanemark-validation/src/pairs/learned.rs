@@ -1,14 +1,12 @@
-//! The factors for the effects that the model omits in a ratio, learned from the pairs of the training and validation
-//! sets. The pairs of the new set do not affect them.
+//! The factors for the effects that the model omits in a ratio, learned from the training pairs.
 //!
 //! A pair needs the factor with which its interval just contains the measured ratio: the squares of the spread of the
 //! draws and of the factor's logarithm add up to the square of the error. Pairs of one drive share most of the omitted
 //! effects, so each drive has the same weight, however many pairs it forms. The pairs of different drives form the
 //! unit of their publication instead. The factor of a kind is the value that suffices for 80% of its units and of one
-//! further unit, and not below [`LEAST`]. A kind with fewer than [`UNITS_MIN`] units has the factor of all changes of
-//! the system, or of all changes of the requests. If these have fewer units too, all pairs with the same group of
-//! requests count. If even these have fewer, no further unit is counted: 80% of five units and a sixth are all five,
-//! and the largest of a few errors is not a percentile.
+//! further unit, and not below [`LEAST`]. A kind with fewer than [`UNITS_MIN`] units has the factor of all pairs that
+//! keep the drive and have the same group of requests. If these have fewer units too, no further unit is counted: 80%
+//! of five units and a sixth are all five, and the largest of a few errors is not a percentile.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +18,6 @@ use super::MeasuredPair;
 pub const UNITS_MIN: usize = 8;
 
 /// The factor that a pair needs.
-#[derive(Clone)]
 struct NeededFactor<'p> {
     /// The drive, or the publication.
     unit: &'p str,
@@ -28,30 +25,28 @@ struct NeededFactor<'p> {
     weight: f64,
 }
 
-/// Returns the factor of each kind and group for which there are pairs.
-pub fn learned_factors(pairs: &[&MeasuredPair<'_>]) -> Vec<(ChangeKind, RequestGroup, f64)> {
+/// Returns the factor of each kind and group that occur in the training pairs or have a pooled factor.
+pub fn learned_factors(training: &[MeasuredPair<'_>]) -> Vec<(ChangeKind, RequestGroup, f64)> {
     let kinds = ChangeKind::ALL.into_iter();
     let cells = kinds.flat_map(|kind| RequestGroup::ALL.map(|group| (kind, group)));
     cells
-        .filter_map(|(kind, group)| Some((kind, group, learned_factor(pairs, kind, group)?)))
+        .filter_map(|(kind, group)| Some((kind, group, learned_factor(training, kind, group)?)))
         .collect()
 }
 
 fn learned_factor(
-    pairs: &[&MeasuredPair<'_>],
+    training: &[MeasuredPair<'_>],
     kind: ChangeKind,
     group: RequestGroup,
 ) -> Option<f64> {
-    let of_kinds = |is_counted: &dyn Fn(ChangeKind) -> bool| -> Vec<NeededFactor<'_>> {
-        let counted = pairs.iter().filter(|pair| pair.group == group && is_counted(pair.kind));
-        counted.filter_map(|pair| needed(pair)).collect()
-    };
-    let own = of_kinds(&|other| other == kind);
-    let alike = of_kinds(&|other| other.is_of_requests() == kind.is_of_requests());
-    let all = of_kinds(&|_| true);
-    let counted = [own, alike, all].into_iter();
-    let enough = counted.clone().find(|factors| units(factors).len() >= UNITS_MIN);
-    sufficient(enough.or_else(|| counted.last())?).map(|log| log.exp().max(LEAST))
+    let of_group = || training.iter().filter(move |pair| pair.group == group);
+    let own: Vec<NeededFactor<'_>> =
+        of_group().filter(|pair| pair.kind == kind).filter_map(needed).collect();
+    if units(&own).len() >= UNITS_MIN {
+        return sufficient(own).map(|log| log.exp().max(LEAST));
+    }
+    let pooled = of_group().filter(|pair| pair.kind != ChangeKind::Drive).filter_map(needed);
+    sufficient(pooled.collect()).map(|log| log.exp().max(LEAST))
 }
 
 fn needed<'p>(pair: &'p MeasuredPair<'_>) -> Option<NeededFactor<'p>> {

@@ -7,7 +7,7 @@ use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{RankedSystem, Ranking, assemble, input, opened};
 use lanemark_report::{RankedRow, TargetVerdict, ranking_answer, ranking_text};
 use lanemark_schema::result::SCHEMA_VERSION;
-use lanemark_schema::units::{BytesPerSecond, Duration};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_study::Library;
 use lanemark_study::catalogue;
 use lanemark_study::endurance;
@@ -70,10 +70,14 @@ impl RankingTarget {
 /// Ranks the named systems and the drives that `--drives` selects.
 pub(super) fn run(args: &CompareArgs, library: &Library) -> Result<CommandOutcome, Failure> {
     let names = systems(args, library)?;
+    let capacities = names.iter().map(|name| Ok(assemble(library, name, &[])?.capacity()));
+    let capacity = capacities.collect::<Result<Vec<Bytes>, Failure>>()?.into_iter().min();
+    let scale = args.run.scale.scale();
+    let name = args.workload.as_deref().unwrap_or(USUAL);
     let mut opened =
-        opened::open(library, args.workload.as_deref().unwrap_or(USUAL), args.run.scale.size)?;
+        opened::open_simulated(library, name, &scale, capacity.unwrap_or(Bytes::ZERO))?;
     opened.simulate();
-    let workload = lanemark_lab::scale::scaled_workload(opened.workload, &args.run.scale.scale())?;
+    let workload = lanemark_lab::scale::scaled_workload(opened.workload, &scale)?;
     let target = RankingTarget { at_least: args.at_least, p99_below: args.p99_below };
     if target.is_given() && workload.tests.len() != 1 {
         return Err(Failure::input("a target requires a workload with one test")

@@ -31,6 +31,9 @@ const CLIENT_SOURCE: &str = "usual for the client workload of JESD219 (embeddedc
 /// Used share of the endurance from which the wear so far shows the write amplification: the drive reports it in whole
 /// per cent.
 const TELLING_WEAR: f64 = 0.05;
+/// Maximum wear of a load, as a multiple of the wear of the rated load. A report with more wear has a counter of writes
+/// that began later than the wear.
+const WEAR_MAX: f64 = 20.0;
 /// Maximum error of the wear that a drive reports: NVMe does not state how the per cent are rounded.
 const WEAR_ROUNDING: f64 = 0.01;
 
@@ -224,7 +227,7 @@ fn load(
     };
     let (amplification, source) = match (simulated, used) {
         (Some(load), _) => (Amplification::Own(load.amplification), load.amplification_source),
-        (None, Some(used)) => amplification_so_far(used, rated_terabytes, rated),
+        (None, Some(used)) => amplification_so_far(used, rated_terabytes, rated)?,
         (None, None) => return Err(Failure::input("no load is given")),
     };
     sources.push(format!("amplification of the load: {source}"));
@@ -237,10 +240,19 @@ fn amplification_so_far(
     used: &SmartUse,
     rated_terabytes: f64,
     rated: Estimate,
-) -> (Amplification, String) {
+) -> Result<(Amplification, String), Failure> {
     let written = used.written_terabytes;
     if let Some(share) = used.share.filter(|share| *share >= TELLING_WEAR && written > 0.0) {
         let ratio = |share: f64| share * rated_terabytes / written;
+        if ratio(share - WEAR_ROUNDING) > WEAR_MAX {
+            let message = format!(
+                "the report contradicts itself: {written:.3} TB written used {:.0}% of an endurance of {rated_terabytes:.0} TB",
+                share * 100.0
+            );
+            return Err(
+                Failure::input(message).hint("name the load that the drive will have instead")
+            );
+        }
         let source = format!(
             "{:.2} times the amplification of the rated load, because {written:.1} TB used {:.0}% of the endurance",
             ratio(share),
@@ -251,8 +263,8 @@ fn amplification_so_far(
             low: ratio(share - WEAR_ROUNDING),
             high: ratio(share + WEAR_ROUNDING),
         };
-        return (Amplification::TimesRated(times), source);
+        return Ok((Amplification::TimesRated(times), source));
     }
     let own = Estimate { low: rated.low.min(CLIENT.low), ..rated };
-    (Amplification::Own(own), "not known, assumed to be like the rated load".to_owned())
+    Ok((Amplification::Own(own), "not known, assumed to be like the rated load".to_owned()))
 }

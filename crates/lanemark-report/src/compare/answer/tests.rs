@@ -3,7 +3,8 @@
 use lanemark_schema::result::{
     DeliveryEvidence, LatencyHistogram, LiveDelivery, Sample, ServedTarget,
 };
-use lanemark_schema::units::Duration;
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Pattern, Test};
 
 use super::*;
 use crate::run_tests::{reads, run, test};
@@ -29,7 +30,7 @@ fn the_answer_counts_faster_slower_and_equal_tests() {
     };
     // The spread of two equal repeats is zero, so the interval of their ratio is a point.
     let x = |count: usize| [count, count];
-    let cases: [(Counts<'_>, Counts<'_>, &str); 9] = [
+    let cases: [(Counts<'_>, Counts<'_>, &str); 10] = [
         (
             &[("x", &x(100))],
             &[("x", &x(150))],
@@ -75,7 +76,13 @@ fn the_answer_counts_faster_slower_and_equal_tests() {
             "B is faster than A, 2.00x (2.00 to 2.00; y) in 1 of 2 tests; not known, because a figure has neither \
              repeats nor an interval: 1.50x (x) in 1 of 2 tests.",
         ),
-        (&[("x", &[100])], &[("y", &[100])], "B and A share no test."),
+        (&[("x", &[100]), ("z", &[9])], &[("y", &[100])], "B and A share no test."),
+        // The only tests of two runs match by their requests.
+        (
+            &[("x", &x(100))],
+            &[("y", &x(150))],
+            "B is faster than A, 1.50x (1.50 to 1.50) in the one common test, x.",
+        ),
     ];
     for (a, b, wanted) in cases {
         assert_eq!(answer_to(a, b), wanted);
@@ -85,6 +92,22 @@ fn the_answer_counts_faster_slower_and_equal_tests() {
         answer(("a.json", &one), ("b.json", &one)),
         "a.json and b.json are the same result."
     );
+}
+
+#[test]
+fn tests_of_one_name_with_other_requests_are_not_compared() {
+    let a = rates("A", &[("vol0", &[100])]);
+    let change = |change: &dyn Fn(&mut Test)| {
+        let mut b = rates("B", &[("vol0", &[200])]);
+        change(&mut b.tests[0].test);
+        answer(("a.json", &a), ("b.json", &b))
+    };
+    let larger = change(&|test| test.block = Bytes::kibi(32));
+    assert_eq!(larger, "B and A share no test: vol0 is 4 KiB against 32 KiB.");
+    let writes = change(&|test| test.requests_mut().unwrap().read_share = Ratio::ZERO);
+    assert_eq!(writes, "B and A share no test: vol0 is 100% reads against 0% reads.");
+    let ordered = change(&|test| test.requests_mut().unwrap().pattern = Pattern::Sequential);
+    assert_eq!(ordered, "B and A share no test: vol0 is random against sequential.");
 }
 
 #[test]

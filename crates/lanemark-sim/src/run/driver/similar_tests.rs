@@ -373,7 +373,7 @@ fn a_sample_without_a_steady_part_describes_as_many_times_its_length() {
 #[test]
 fn a_fill_has_the_phases_of_the_whole_drive() {
     let mut spec = drive();
-    spec.first_mut().drive.flash_mut().translation.pseudo_slc = Some(cache(400));
+    spec.first_mut().drive.flash_mut().translation.pseudo_slc = Some(cache(200));
     let test = Test {
         block: Bytes::kibi(128),
         duration: None,

@@ -10,7 +10,7 @@ use lanemark_schema::result::{
     ParameterOverride, RunResult, Sample, TestResult, write_amplification,
 };
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Load, Pattern, Test, Workload};
+use lanemark_schema::workload::{Load, Pattern, Test, TestStart, Workload};
 use lanemark_sim::replay::{ReplaySettings, replay};
 use lanemark_sim::spec::{MediaSpec, Technology};
 use lanemark_sim::{MEMORY, Progress as SoFar};
@@ -91,8 +91,9 @@ impl<'a> LoadSimulation<'a> {
 
     /// Simulates a workload until it is steady. Returns `None` if the simulation was cancelled.
     pub(super) fn workload(&self, name: &str) -> Result<Option<SimulatedLoad>, Failure> {
-        let target_size = self.args.size;
-        let opened = opened::open(self.library, name, target_size)?;
+        let capacity = self.system("random")?.system.capacity();
+        let target_size = self.args.size.unwrap_or(capacity);
+        let opened = opened::open(self.library, name, Some(target_size))?;
         let workload = &opened.workload;
         if workload.groups().len() > 1 {
             let message =
@@ -105,12 +106,15 @@ impl<'a> LoadSimulation<'a> {
         let as_given = covering(workload, span);
         let is_in_place = matches!(&written.system.spec.first().drive.media,
             MediaSpec::Flash(flash) if flash.technology == Technology::XPoint);
-        let to_run = if is_in_place { shortened(&as_given)? } else { stationary(&as_given)? };
+        let written_alone = writes_alone(&as_given);
+        let to_run =
+            if is_in_place { shortened(&written_alone)? } else { stationary(&written_alone)? };
         let Some(steady) = self.run(&written, &to_run)? else { return Ok(None) };
         let mut rate = steady;
         let amplification = amplification(&rate.tests, &written.system);
         let is_open = as_given.tests.iter().any(is_open);
-        if is_open {
+        // Reads at the same time slow the writes.
+        if is_open || written_alone.tests.len() < as_given.tests.len() {
             let Some(open) = self.run(&written, &as_given)? else { return Ok(None) };
             rate = open;
         }
@@ -247,6 +251,18 @@ fn covering(workload: &Workload, span: Option<Bytes>) -> Workload {
         }
     }
     workload.repeats = 1;
+    workload
+}
+
+/// Returns the tests that write. Reads at the same time do not change the state of the flash.
+fn writes_alone(workload: &Workload) -> Workload {
+    let mut workload = workload.clone();
+    if workload.tests.iter().any(|test| test.writes()) {
+        workload.tests.retain(Test::writes);
+    }
+    if let [only] = workload.tests.as_mut_slice() {
+        only.start = TestStart::default();
+    }
     workload
 }
 
