@@ -16,7 +16,7 @@ from .errors import InputError
 
 #: Examples for messages.
 SYSTEM = "samsung-950-pro-512gb@workstation-z170:m2"
-FAULT = "power-cut at=2s boot=5s"
+FAULT = "power-cut at=500ms boot=5s"
 
 #: A callback that receives the number of finished items of work, with the finished shares of running items, and the
 #: total number of items.
@@ -80,7 +80,7 @@ def simulate(
         steady: The length of a round, such as ``"60 s"``. Each test then runs in rounds until it reaches SNIA's steady
             state.
         interval_length: The length of the recorded intervals, such as ``"1 s"``.
-        faults: The faults to inject into each test, such as ``"power-cut at=2s boot=5s"``.
+        faults: The faults to inject into each test, such as ``"power-cut at=500ms boot=5s"``.
         bottleneck: Whether to find the bottleneck of each test, which takes about a dozen additional runs of the test.
         interval: Whether to add the 80% interval of each figure, which the command adds by default.
         full: Whether to simulate each test and its repeats completely, instead of stopping when its figures have

@@ -131,6 +131,17 @@ fn a_trace_writes_its_bytes_in_its_span() {
 }
 
 #[test]
+fn the_load_of_iostat_covers_the_drive_in_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let load = concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/iostat.txt");
+    let plan = plan(folder.path(), &[CLIENT, load]);
+    // The mean of 8,389.62 and 10,154.40 KiB written a second.
+    assert!(answer(&plan).contains(" at 821 GB a day"), "{plan}");
+    let compared = lanemark!(folder.path(), &["compare", CLIENT, ":m2-2", "--workload", load]);
+    assert!(compared.stdout().contains("a request takes"), "the rates are given");
+}
+
+#[test]
 fn smart_reports_state_the_writes_and_the_wear() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lanemark_schema::result::{ParameterOverride, Provenance, RunResult, Sample, Warning};
-use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::Workload;
+use lanemark_schema::units::{Bytes, Instant};
+use lanemark_schema::workload::{Fault, Workload};
 use lanemark_sim::{MEMORY, Progress, RunLength};
 use lanemark_study::document::Context;
 use lanemark_study::library::LibraryKind;
@@ -304,7 +304,30 @@ impl Lab {
             }
             result
         });
-        Ok(results.collect())
+        let results: Vec<RunResult> = results.collect();
+        results.iter().filter(|result| result.complete).try_for_each(check_faults)?;
+        Ok(results)
+    }
+}
+
+/// Checks that each fault began in one of the tests.
+fn check_faults(result: &RunResult) -> Result<(), LabError> {
+    let samples = || result.tests.iter().flat_map(|test| &test.samples);
+    let began =
+        |text: &str| samples().flat_map(|sample| &sample.faults).any(|one| one.fault == text);
+    let ends = result
+        .tests
+        .iter()
+        .flat_map(|test| test.samples.iter().map(|sample| test.test.ramp + sample.elapsed));
+    let Some(longest) = ends.max() else { return Ok(()) };
+    let is_after =
+        |fault: &&Fault| fault.at > Instant::ZERO + longest && !began(&fault.to_string());
+    match result.workload.faults.iter().find(is_after) {
+        Some(fault) => Err(LabError::input(format!(
+            "the fault `{fault}` did not begin: the longest test ended after {longest}"
+        ))
+        .hint("state an earlier `at`, or a longer test")),
+        None => Ok(()),
     }
 }
 

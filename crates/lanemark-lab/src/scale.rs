@@ -108,7 +108,7 @@ pub fn faults(texts: &[String]) -> Result<Vec<Fault>, LabError> {
         return Ok(good.into_iter().flatten().collect());
     }
     Err(LabError::input(errors.join("\n"))
-        .hint("write a kind and its keys, for example --fault \"power-cut at=2s boot=5s\""))
+        .hint("write a kind and its keys, for example --fault \"power-cut at=500ms boot=5s\""))
 }
 
 /// Rejects a workload with faults, because a real target cannot be made to fail.

@@ -28,7 +28,7 @@ pub(crate) struct SimArgs {
     /// Override a model value for this run, such as drive.flash.read="60 µs" (repeatable)
     #[arg(long, help_heading = "Model", value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Inject a fault into each test, such as "power-cut at=2s boot=5s" (repeatable)
+    /// Inject a fault into each test, such as "power-cut at=500ms boot=5s" (repeatable)
     #[arg(long, help_heading = "Model", value_name = "FAULT")]
     pub(crate) fault: Vec<String>,
     /// Show the time budget of every test

@@ -10,10 +10,14 @@ use crate::run::credits;
 use crate::run::run_table::{wide_of, widest_of};
 use crate::terminal::{Style, TerminalText};
 use crate::text::number::{
-    ABSENT, LatencyUnit, fixed, grouped, interval_text, percent_signed, percent_whole, significant,
+    ABSENT, LatencyUnit, fixed, grouped, interval_text, latency_text, percent_signed,
+    percent_whole, significant,
 };
 use crate::text::table::{Cell, CellEmphasis, Column, Table};
 use crate::text::verdict::{NOT_SHOWN, SAME, interval_of_change, is_shown, size_of_change};
+
+/// Maximum number of tests whose latencies the answer states.
+const TESTS_MAX: usize = 3;
 
 /// Writes the answer as a sentence, then both systems by test, and the bottleneck of each system.
 pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
@@ -161,9 +165,6 @@ fn answer(whatif: &WhatIf) -> String {
     let not_shown = count(|change| {
         change.verdict() == RatioVerdict::NotShown && change.interval_80().is_some()
     });
-    let unknown = count(|change| {
-        change.verdict() == RatioVerdict::NotShown && change.interval_80().is_none()
-    });
     let parts = [
         tests_that_change(RatioVerdict::Higher, "gain"),
         tests_that_change(RatioVerdict::Lower, "lose"),
@@ -171,10 +172,35 @@ fn answer(whatif: &WhatIf) -> String {
             format!("{NOT_SHOWN} in {} ({})", tests(not_shown), widest_of_not_shown(whatif))
         }),
         (same > 0).then(|| format!("{SAME} in {}", tests(same))),
-        (unknown > 0).then(|| format!("the interval is not known in {}", tests(unknown))),
+        without_interval(whatif),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!("{pair}: {}.", parts.join("; "))
+}
+
+/// Describes the tests whose change does not have an interval; `None` if there are none. Equal rates are a given load,
+/// so that the latencies are the difference.
+fn without_interval(whatif: &WhatIf) -> Option<String> {
+    let is_unknown = |test: &&WhatIfTest| {
+        test.change.verdict() == RatioVerdict::NotShown && test.change.interval_80().is_none()
+    };
+    let unknown: Vec<&WhatIfTest> = whatif.tests.iter().filter(is_unknown).collect();
+    let is_served =
+        unknown.iter().all(|test| size(test) < 0.005 && test.other.latency_mean_ns > 0.0);
+    match unknown.as_slice() {
+        [] => None,
+        [..] if is_served && unknown.len() <= TESTS_MAX => {
+            let times = unknown.iter().map(|test| {
+                let [now, then] = [&test.present, &test.other]
+                    .map(|outlook| latency_text(outlook.latency_mean_ns));
+                format!("{then} instead of {now} in {}", test.test)
+            });
+            let times = times.collect::<Vec<_>>().join(" and ");
+            Some(format!("equal rates; a request takes {times} (interval not known)"))
+        }
+        [_] => Some("the interval is not known in 1 test".to_owned()),
+        tests => Some(format!("the interval is not known in {} tests", tests.len())),
+    }
 }
 
 /// Returns the range that contains the intervals of all changes without a shown difference.

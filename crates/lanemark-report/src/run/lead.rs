@@ -91,7 +91,7 @@ fn trims_text(test: &TestResult) -> Option<String> {
 /// Returns a sentence such as `Samsung SSD 850 PRO 1TB in sata reads up to 566 MB/s (SEQ1M Q8T1 read) and writes up to
 /// …`.
 fn of_several(subject: &str, tests: &[TestResult]) -> String {
-    if let Some(served) = fixed_loads(subject, tests) {
+    if let Some(served) = fixed_loads(subject, tests).or_else(|| durable_write(subject, tests)) {
         return served;
     }
     let most_extreme = |verb_of: &str| {
@@ -119,6 +119,21 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
             _ => format!("{subject} {first}, {}, and {last}.", parts[1]),
         },
     }
+}
+
+/// Returns the rate of one durable write, if the tests compare ways to flush it: the rate of writes that are not
+/// flushed is the page cache's.
+fn durable_write(subject: &str, tests: &[TestResult]) -> Option<String> {
+    let named = |end: &str| tests.iter().find(|test| test.test.name.ends_with(end));
+    named(", not flushed")?;
+    let test = named(" write, fdatasync")?;
+    let rate = known_value(&test.iops)?;
+    let mean = latency_text(known_value(&test.latency_mean_ns).unwrap_or(1e9 / rate));
+    let rate = grouped(&fixed(rate, 0));
+    let name = &test.test.name;
+    Some(format!(
+        "{subject} completes {rate} a second of {name}, PostgreSQL's usual method on Linux, in {mean} each."
+    ))
 }
 
 /// Returns the mean latencies of a few fixed loads, such as `X serves the load: a request takes 83.1 µs in reads and
@@ -272,6 +287,16 @@ mod tests {
         assert_eq!(lead(vec![paced("a", 10_000.0), paced("b", 10_200.0)]), wanted);
         let late = lead(vec![paced("a", 10_000.0), paced("b", 11_000.0)]);
         assert!(late.starts_with("reads up to 41.0 MB/s"), "{late}");
+    }
+
+    #[test]
+    fn a_comparison_of_flush_methods_leads_with_a_durable_write() {
+        let durable = writes("8K write, fdatasync", 8, &[900; 10]);
+        let cached = writes("8K write, not flushed", 8, &[2; 1_000]);
+        let wanted = "completes 1,000 a second of 8K write, fdatasync, PostgreSQL's usual method on Linux, in 900 µs \
+                      each.";
+        assert_eq!(lead(vec![durable.clone(), cached]), wanted);
+        assert!(lead(vec![durable.clone(), durable]).starts_with("writes up to"));
     }
 
     #[test]

@@ -89,6 +89,11 @@ fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
         change: RatioEstimate::Uncertain { ratio: 1.5, interval_80: None },
         ..test("h", 1.5, 1.0)
     };
+    let served = |name: &str| WhatIfTest {
+        change: RatioEstimate::Uncertain { ratio: 1.0, interval_80: None },
+        ..test(name, 1.0, 0.5)
+    };
+    let [reads, writes] = [served("reads"), served("writes")];
     let nothing = "nothing changes; no test gains or loses as much as 0.5%.";
     for (tests, wanted) in [
         (vec![], "no test has ended."),
@@ -109,6 +114,11 @@ fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
              interval is not known in 1 test.",
         ),
         (vec![&slower, &same], "the same within 3% in 2 tests."),
+        (
+            vec![&reads, &writes],
+            "equal rates; a request takes 50.0 µs instead of 100 µs in reads and 50.0 µs instead of 100 µs in writes (interval \
+             not known).",
+        ),
     ] {
         assert_eq!(answer_to(tests.into_iter().cloned().collect()), wanted);
     }
