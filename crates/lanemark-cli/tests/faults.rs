@@ -79,7 +79,8 @@ fn refused_writes_and_lost_ports_are_counted_by_their_kind() {
 #[test]
 fn a_fault_after_the_end_of_all_tests_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let message = "the fault `power-cut boot=5s at=2s` did not begin: the longest test ended after 400 ms";
+    let message =
+        "the fault `power-cut boot=5s at=2s` did not begin: the longest test ended after 400 ms";
     sim(folder.path(), WRITES, &["--fault", "power-cut at=2s boot=5s"]).fails_saying(2, message);
 }
 

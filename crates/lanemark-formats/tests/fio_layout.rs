@@ -304,6 +304,12 @@ fn offsets_follow_the_step_the_map_and_the_share_of_random_requests() {
         ("rw=randread\npercentage_random=0", Pattern::Sequential, 4),
         ("rw=randread\npercentage_random=100", Pattern::Shuffled, 4),
         ("rw=read\npercentage_random=100", Pattern::Sequential, 4),
+        ("rw=read\npercentage_random=40", Pattern::Sequential, 4),
+        (
+            "rw=randread\npercentage_random=50",
+            Pattern::PartlyRandom { random_share: Ratio::HALF },
+            4,
+        ),
         ("rw=randread\nrandom_distribution=random", Pattern::Shuffled, 4),
         ("rw=randread\nrandom_distribution=random\nnorandommap", Pattern::Uniform, 4),
     ] {
@@ -314,7 +320,11 @@ fn offsets_follow_the_step_the_map_and_the_share_of_random_requests() {
     for (options, message) in [
         ("rw=read:-7k", "a step back of at least two blocks"),
         ("rw=read:4k\nbssplit=4k/50:8k/50", "no step if requests have several sizes"),
-        ("rw=randread\npercentage_random=50", "0 or 100"),
+        ("rw=randread\npercentage_random=101", "0 to 100"),
+        (
+            "rw=randread\npercentage_random=9\nrandom_distribution=zipf",
+            "one of random_distribution",
+        ),
         ("rw=randread:2", "a new offset for each random request"),
         ("rw=randread\nbssplit=4k/0", "one size or more with a share above zero"),
         ("rw=randread\nbs=4k,4k,4k,4k", "up to three values"),

@@ -132,7 +132,9 @@ fn every_pattern_has_its_words() {
     assert_eq!(pattern("o", "\"backward\""), Pattern::Backward);
     assert_eq!(pattern("p", "\"shuffled\""), Pattern::Shuffled);
     assert_eq!(pattern("q", "{ pareto = 0.2 }"), Pattern::Pareto { h: 0.2 });
-    let deviation = Ratio::new(0.2).unwrap();
+    let random_share = Ratio::new(0.2).unwrap();
+    assert_eq!(pattern("l", "{ random_share = \"20%\" }"), Pattern::PartlyRandom { random_share });
+    let deviation = random_share;
     assert_eq!(pattern("r", "{ normal = \"20%\" }"), Pattern::Normal { deviation });
     let Pattern::Zones { zones } = pattern("s", "{ zones = [\"50% in 5%\", \"50% in 95%\"] }")
     else {

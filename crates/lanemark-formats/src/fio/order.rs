@@ -21,14 +21,18 @@ pub(crate) fn pattern(
     blocks: &mut BlockSizes,
     findings: &mut JobProblems,
 ) -> Option<Pattern> {
-    let random = match job.integer("percentage_random", findings) {
-        None => direction.random,
+    let random = match job.integer("percentage_random", findings).filter(|_| direction.random) {
+        None | Some(100) => direction.random,
         Some(0) => false,
-        Some(100) => direction.random,
+        Some(share @ 1..=99) => {
+            if job.has("random_distribution") {
+                let expected = "one of random_distribution and percentage_random";
+                findings.add_error(job.error("percentage_random", expected));
+            }
+            return Some(Pattern::PartlyRandom { random_share: Ratio::new(share as f64 / 100.0)? });
+        }
         Some(_) => {
-            findings.add_error(
-                job.error("percentage_random", "0 or 100; write a separate job for each share"),
-            );
+            findings.add_error(job.error("percentage_random", "0 to 100"));
             return None;
         }
     };

@@ -48,6 +48,9 @@ pub(super) fn options(test: &Test) -> Vec<(String, String)> {
         Some(Pattern::Zones { zones }) => {
             add("random_distribution", zoned(zones.iter().map(|zone| (zone.share, zone.span))));
         }
+        Some(Pattern::PartlyRandom { random_share }) => {
+            add("percentage_random", format!("{:.0}", 100.0 * random_share.get()));
+        }
         Some(Pattern::HotCold { hot_span, hot_share }) => {
             let complement = |ratio: &Ratio| Ratio::new(1.0 - ratio.get()).unwrap_or(Ratio::ZERO);
             let cold = (complement(hot_share), complement(hot_span));

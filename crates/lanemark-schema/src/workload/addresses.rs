@@ -51,6 +51,11 @@ pub(super) enum AddressRule {
         deviation: f64,
         count: u64,
     },
+    PartlyRandom {
+        next: u64,
+        count: u64,
+        random_share: f64,
+    },
     HotCold {
         hot: u64,
         count: u64,
@@ -101,6 +106,9 @@ impl ThreadRegion {
             }
             Pattern::Normal { deviation } => {
                 AddressRule::Normal { deviation: deviation.get() * count as f64, count }
+            }
+            Pattern::PartlyRandom { random_share } => {
+                AddressRule::PartlyRandom { next: 0, count, random_share: random_share.get() }
             }
             Pattern::HotCold { hot_span, hot_share } => AddressRule::HotCold {
                 hot: ((count as f64 * hot_span.get()) as u64).clamp(1, count),
@@ -173,6 +181,11 @@ impl AddressRule {
                     return address as u64;
                 }
             },
+            Self::PartlyRandom { next, count, random_share } => {
+                let address = if rng.chance(*random_share) { rng.below(*count) } else { *next };
+                *next = if address + 1 == *count { 0 } else { address + 1 };
+                address
+            }
             Self::HotCold { hot, count, hot_share } => {
                 let cold = *count - *hot;
                 if cold == 0 || rng.chance(*hot_share) {

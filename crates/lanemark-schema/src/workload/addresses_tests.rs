@@ -45,6 +45,7 @@ fn every_pattern_reaches_each_of_a_few_places() {
         Pattern::Zipf { theta: 0.9 },
         Pattern::Pareto { h: 0.3 },
         Pattern::Normal { deviation: ratio(0.4) },
+        Pattern::PartlyRandom { random_share: ratio(0.3) },
         Pattern::HotCold { hot_span: ratio(0.4), hot_share: ratio(0.6) },
         Pattern::Zones { zones: vec![zone(0.5, 0.5), zone(0.5, 0.5)] },
     ];
@@ -68,6 +69,14 @@ fn sequential_patterns_turn_over_at_their_last_place() {
         positions.sort_unstable();
         assert_eq!(positions, [0, 1, 2, 3, 4]);
     }
+}
+
+#[test]
+fn all_but_a_share_of_the_requests_follow_their_predecessor() {
+    let positions =
+        draw_positions(Pattern::PartlyRandom { random_share: ratio(0.25) }, 1_000, 40_000);
+    let following = positions.windows(2).filter(|pair| pair[1] == (pair[0] + 1) % 1_000).count();
+    assert!((following as f64 / 40_000.0 - 0.75).abs() < 0.01, "{following}");
 }
 
 #[test]

@@ -239,6 +239,7 @@ impl Pattern {
             | Self::Normal { .. }
             | Self::Zones { .. }
             | Self::Zipf { .. }
+            | Self::PartlyRandom { .. }
             | Self::HotCold { .. } => Ok(()),
         }
     }

@@ -45,6 +45,12 @@ pub enum Pattern {
         /// The exponent; YCSB uses 0.99.
         theta: f64,
     },
+    /// Each request follows the previous request of its thread, except for a share of the requests, which go to every
+    /// position in the span with equal probability (`percentage_random` of fio).
+    PartlyRandom {
+        /// The share of the requests that do not follow.
+        random_share: Ratio,
+    },
     /// Requests go more often to a hot part at the start of the span.
     HotCold {
         /// The part of the span that is hot.

@@ -69,6 +69,7 @@ enum SavedPattern {
     Normal { deviation: Ratio },
     Zones { zones: Vec<PatternZone> },
     Zipf { theta: f64 },
+    PartlyRandom { random_share: Ratio },
     HotCold { hot_span: Ratio, hot_share: Ratio },
     Trace,
     NotStated,
@@ -106,6 +107,7 @@ impl SavedPattern {
             Self::Normal { deviation } => Pattern::Normal { deviation },
             Self::Zones { zones } => Pattern::Zones { zones },
             Self::Zipf { theta } => Pattern::Zipf { theta },
+            Self::PartlyRandom { random_share } => Pattern::PartlyRandom { random_share },
             Self::HotCold { hot_span, hot_share } => Pattern::HotCold { hot_span, hot_share },
             Self::Trace | Self::NotStated => return None,
         })
@@ -123,6 +125,7 @@ impl From<Pattern> for SavedPattern {
             Pattern::Normal { deviation } => Self::Normal { deviation },
             Pattern::Zones { zones } => Self::Zones { zones },
             Pattern::Zipf { theta } => Self::Zipf { theta },
+            Pattern::PartlyRandom { random_share } => Self::PartlyRandom { random_share },
             Pattern::HotCold { hot_span, hot_share } => Self::HotCold { hot_span, hot_share },
         }
     }
@@ -299,6 +302,7 @@ mod tests {
             Pattern::Normal { deviation: third },
             Pattern::Zones { zones: vec![PatternZone { share: third, span: third }] },
             Pattern::Zipf { theta: 0.99 },
+            Pattern::PartlyRandom { random_share: third },
             Pattern::HotCold { hot_span: third, hot_share: Ratio::HALF },
         ]
     }

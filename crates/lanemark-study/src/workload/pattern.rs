@@ -14,8 +14,7 @@ const WORDS: [(&str, Pattern); 4] = [
     ("shuffled", Pattern::Shuffled),
 ];
 /// Syntax of the patterns with parameters.
-const TABLES: &str =
-    "{ zipf = … }, { pareto = … }, { normal = … }, { zones = … }, { hot_span, hot_share }";
+const TABLES: &str = "{ zipf = … }, { pareto = … }, { normal = … }, { zones = … }, { hot_span, hot_share }, { random_share = … }";
 
 pub(super) fn read(section: &Section<'_>) -> Result<Pattern, StudyError> {
     if !section.is_table("pattern") {
@@ -37,6 +36,8 @@ pub(super) fn read(section: &Section<'_>) -> Result<Pattern, StudyError> {
         let zones = table.texts("zones")?;
         let zones = zones.iter().map(|text| zone(&table, text)).collect::<Result<_, _>>()?;
         Pattern::Zones { zones }
+    } else if table.has("random_share") {
+        Pattern::PartlyRandom { random_share: table.quantity("random_share")? }
     } else {
         Pattern::HotCold {
             hot_span: table.quantity("hot_span")?,

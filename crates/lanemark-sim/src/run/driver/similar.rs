@@ -251,6 +251,7 @@ fn is_scale_free(spec: &SystemSpec, test: &Test, pattern: &Pattern) -> bool {
         | Pattern::Shuffled
         | Pattern::Normal { .. }
         | Pattern::Zones { .. }
+        | Pattern::PartlyRandom { .. }
         | Pattern::HotCold { .. } => true,
         Pattern::Pareto { .. } | Pattern::Zipf { .. } => {
             let mut flash = spec.drive_specs().filter_map(flash);
@@ -411,7 +412,11 @@ fn turnover(spec: &SystemSpec, test: &Test) -> Option<u64> {
 /// written once. Returns `None` if there is no minimum frequency.
 fn slowest(pattern: &Pattern) -> Option<f64> {
     match pattern {
-        Pattern::Sequential | Pattern::Backward | Pattern::Uniform | Pattern::Shuffled => Some(1.0),
+        Pattern::Sequential
+        | Pattern::Backward
+        | Pattern::Uniform
+        | Pattern::Shuffled
+        | Pattern::PartlyRandom { .. } => Some(1.0),
         Pattern::HotCold { hot_span, hot_share } => {
             let span = hot_span.get();
             let share = hot_share.get();
