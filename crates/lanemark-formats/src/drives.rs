@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(used, [None, Some(3.0), Some(9.0)]);
         assert_eq!(drives[0].transport.as_deref(), Some("usb, 20 Gb/s"));
         assert_eq!(drives[0].findings, ["no driver has claimed it"]);
-        assert_eq!(drives[2].findings, ["the drive reports that it is about to fail"]);
+        assert_eq!(drives[2].findings, ["the drive reports that its reliability is degraded"]);
         let quoted = text.lines().map(|line| format!("> {line}\r\n")).collect::<String>();
         assert_eq!(read(&quoted, "f").unwrap(), drives);
     }

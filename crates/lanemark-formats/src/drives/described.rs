@@ -51,6 +51,8 @@ pub struct DescribedDrive {
 pub struct ReportedHealth {
     /// Whether the drive reports that it is about to fail.
     pub is_failing: Option<bool>,
+    /// The bits of an NVMe drive's critical warning.
+    pub critical_warning: Option<u64>,
     /// Temperature in °C from which the drive warns.
     pub temperature_warning: Option<f64>,
     /// Minutes above the warning temperature since the drive was made.
@@ -87,6 +89,24 @@ pub struct ReportedUsage {
     pub serial: Option<String>,
 }
 
+/// The bits of a critical warning and their meanings (NVM Express Base Specification, SMART / Health Information).
+const CRITICAL_WARNINGS: [(u64, &str); 5] = [
+    (0b0_0001, "the spare blocks are below the drive's threshold"),
+    (0b0_0100, "the drive reports that its reliability is degraded"),
+    (0b0_1000, "the medium is read-only"),
+    (0b1_0000, "the backup of the drive's volatile memory has failed"),
+    (0b0_0010, "the temperature is outside the drive's limits"),
+];
+/// Names of block devices that are not drives. A boot partition of an eMMC is a device of its own.
+const NO_DRIVES: [&str; 9] = ["loop", "ram", "zram", "dm-", "md", "sr", "fd", "nbd", "drbd"];
+
+/// Returns whether a block device of this name is a drive.
+pub(super) fn is_drive_name(name: &str) -> bool {
+    let is_part_of_emmc =
+        name.starts_with("mmcblk") && (name.contains("boot") || name.contains("rpmb"));
+    !is_part_of_emmc && !NO_DRIVES.iter().any(|prefix| name.starts_with(prefix))
+}
+
 impl DescribedDrive {
     /// Adds the findings that can be derived from the values, regardless of the tool.
     pub(super) fn judge(&mut self) {
@@ -103,6 +123,13 @@ impl DescribedDrive {
         {
             self.findings.push(format!("{now:.0} °C; the drive's warning limit is {limit:.0} °C"));
         }
+        let is_hot = self.temperature.zip(self.health.temperature_warning);
+        let is_hot = is_hot.is_some_and(|(now, limit)| now >= limit);
+        let warning = self.health.critical_warning.unwrap_or(0);
+        let raised = CRITICAL_WARNINGS.iter().filter(|(bit, _)| warning & bit != 0);
+        // The limit has been stated.
+        let raised = raised.filter(|(bit, _)| *bit != 0b10 || !is_hot);
+        self.findings.extend(raised.map(|(_, meaning)| (*meaning).to_owned()));
         let above = |limit: &str| format!("min above its {limit} temperature since it was made");
         for (number, one, several) in [
             (self.health.minutes_above_warning, above("warning"), above("warning")),

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::described::{DescribedDrive, count, device_name, text};
-use crate::words::size;
+use super::described::{DescribedDrive, count, device_name, is_drive_name, text};
+use super::pasted::lsblk_text::capacity;
 
 pub(super) fn read(devices: &Value) -> Vec<DescribedDrive> {
     let list = devices.as_array().map_or(&[][..], Vec::as_slice);
@@ -18,10 +18,13 @@ pub(super) fn read(devices: &Value) -> Vec<DescribedDrive> {
 fn disk(device: &Value) -> Option<DescribedDrive> {
     let name =
         text(device.get("name").or(device.get("kname"))).and_then(|name| device_name(&name))?;
+    if !is_drive_name(&name) {
+        return None;
+    }
     // The size is in bytes with -b; otherwise it is rounded and in powers of 1024, such as 931.5G.
-    let bytes = device.get("size").and_then(|value| {
-        count(Some(value)).or_else(|| Some(size(value.as_str()?.trim(), false)?.0 as u64))
-    });
+    let bytes = device
+        .get("size")
+        .and_then(|value| count(Some(value)).or_else(|| capacity(value.as_str()?.trim())));
     let flag = |key: &str| match device.get(key)? {
         Value::Bool(flag) => Some(*flag),
         Value::String(text) => Some(text == "1"),

@@ -45,8 +45,15 @@ impl<'t> SmartAttribute<'t> {
                 .find(|attribute| attribute.id == id && attribute.name.contains(part))
                 .map(|attribute| attribute.raw)
         };
-        health.reallocated_sectors = named(5, "Reallocate");
-        health.pending_sectors = named(197, "Pending");
+        let larger =
+            |one: Option<f64>, other: Option<f64>| one.into_iter().chain(other).reduce(f64::max);
+        health.reallocated_sectors = larger(
+            named(5, "Reallocate").or_else(|| named(5, "Retired")),
+            health.reallocated_sectors,
+        );
+        health.pending_sectors = larger(named(197, "Pending"), named(198, "Uncorrectable"));
+        let errors = larger(named(187, "Uncorrect"), named(184, "End-to-End"));
+        health.media_errors = larger(errors, health.media_errors);
         health.link_errors = named(199, "CRC");
     }
 

@@ -28,9 +28,11 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
             figure(&["nvme_composite_temperature_threshold", key])
                 .or_else(|| figure(&["temperature", key]))
         }),
+        critical_warning: nvme("critical_warning").map(|bits| bits as u64),
         minutes_above_warning: nvme("warning_temp_time"),
         minutes_above_critical: nvme("critical_comp_time"),
-        media_errors: nvme("media_errors"),
+        media_errors: nvme("media_errors").or_else(|| scsi_errors(root)),
+        reallocated_sectors: figure(&["scsi_grown_defect_list"]),
         spare: nvme("available_spare"),
         spare_threshold: nvme("available_spare_threshold"),
         ..ReportedHealth::default()
@@ -65,6 +67,13 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
         },
         findings: Vec::new(),
     }]
+}
+
+/// Returns the errors that a SAS drive could not correct, in all rows of its error counters.
+fn scsi_errors(root: &Value) -> Option<f64> {
+    let rows = root.get("scsi_error_counter_log")?.as_object()?;
+    let errors = rows.values().filter_map(|row| row.get("total_uncorrected_errors")?.as_f64());
+    errors.reduce(|sum, errors| sum + errors)
 }
 
 /// Returns a value of the ATA device statistics.

@@ -1,6 +1,6 @@
 //! The log of the kernel (`dmesg`, `journalctl -k`): drives with the links that the kernel reports and slows down.
 
-use super::super::described::{DescribedDrive, TEXT_MAX};
+use super::super::described::{DescribedDrive, TEXT_MAX, is_drive_name};
 use super::lsusb::BULK_ONLY;
 
 /// Length of the vendor in SCSI's inquiry data.
@@ -22,17 +22,35 @@ struct LoggedLink {
     is_limited: bool,
     resets: u32,
     failed_requests: u32,
+    /// Number of errors of the PCI Express link.
+    link_errors: u32,
     is_mass_storage: bool,
+    /// Whether the kernel names the function as a controller of a drive.
+    is_controller: bool,
+    /// Whether the function has a class other than that of drives.
+    is_other: bool,
+    /// The message with which the kernel gave the drive up.
+    given_up: Option<String>,
     notes: Vec<String>,
 }
 
 /// Parts of messages by which a log without times is recognised.
-const MESSAGES: [&str; 5] = [
+const MESSAGES: [&str; 8] = [
     "SATA link up",
     "limiting SATA link speed",
     "available PCIe bandwidth",
     "USB Mass Storage device detected",
     "I/O error, dev ",
+    " error, dev sd",
+    "I/O Error (sct",
+    "PCIe Bus Error: ",
+];
+/// Messages with which the kernel gives a drive up.
+const GIVEN_UP: [&str; 4] = [
+    "giving up",
+    "detaching (SCSI",
+    "Disabling device after reset failure",
+    "Removing after probe failure",
 ];
 
 pub(super) fn is_ours(text: &str) -> bool {
@@ -76,13 +94,42 @@ pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
     links.into_iter().filter_map(LoggedLink::finish).collect()
 }
 
+/// Returns the drive whose request failed: `critical medium error, dev sda, sector 123456` or
+/// `nvme0n1: I/O Cmd(0x2) @ LBA 9, 8 blocks, I/O Error (sct 0x2 / sc 0x81)`.
+fn failed_drive(message: &str) -> Option<&str> {
+    let name = match message.split_once(" error, dev ") {
+        Some((_, rest)) => rest.split([',', ' ']).next()?,
+        None => {
+            message.split_once(": I/O Cmd(").filter(|(_, rest)| rest.contains("I/O Error (sct"))?.0
+        }
+    };
+    let name = name.rsplit(' ').next()?;
+    // A namespace belongs to its controller.
+    let number = name.strip_prefix("nvme").and_then(|rest| rest.split('n').next());
+    let name = number.map_or(name, |number| &name[.."nvme".len() + number.len()]);
+    is_drive_name(name).then_some(name)
+}
+
 fn note(links: &mut Vec<LoggedLink>, message: &str) {
-    if let Some((_, rest)) = message.split_once("I/O error, dev ") {
-        // `blk_update_request: I/O error, dev sda, sector 123456 op 0x0:(READ)`
-        let name = rest.split([',', ' ']).next().unwrap_or_default();
-        if let Some(link) = link(links, name) {
+    if message.contains(" error, dev ") || message.contains("I/O Error (sct") {
+        if let Some(link) = failed_drive(message).and_then(|name| link(links, name)) {
             link.failed_requests += 1;
         }
+        return;
+    }
+    if let Some((array, rest)) = message.split_once(": Disk failure on ") {
+        // `md/raid1:md0: Disk failure on sdb1, disabling device.`
+        let name = rest.split([',', ' ']).next().unwrap_or_default();
+        if let Some(link) = link(links, name) {
+            link.give_up(&format!("{} failed it", array.rsplit(':').next().unwrap_or(array)));
+        }
+        return;
+    }
+    if message.contains("uas_eh_")
+        && let Some(usb) = links.iter_mut().rev().find(|link| link.is_usb())
+    {
+        usb.is_mass_storage = true;
+        usb.resets += 1;
         return;
     }
     let Some((source, rest)) = message.split_once(": ") else { return };
@@ -98,32 +145,71 @@ fn note(links: &mut Vec<LoggedLink>, message: &str) {
         [driver, address]
             if matches!(*driver, "nvme" | "pci" | "ahci" | "mpt3sas") && address.contains(':') =>
         {
-            if rest.contains("available PCIe bandwidth")
-                && let Some(link) = link(links, address)
-            {
-                link.drive.transport = (*driver == "nvme").then(|| "nvme".to_owned());
-                link.notes.push(limit_of_pcie(rest));
-            }
+            note_function(links, driver, address, rest);
         }
         [controller] | ["nvme", controller] if controller.starts_with("nvme") => {
-            if let Some(address) = rest.strip_prefix("pci function ") {
-                // Later messages name the controller instead of its address.
-                if let Some(link) = links.iter_mut().find(|link| link.name == address.trim()) {
-                    link.name = controller.chars().take(64).collect();
-                }
-            } else if (rest.contains("timeout")
-                || rest.contains("Device not ready")
-                || rest.contains("controller is down"))
-                && let Some(link) = link(links, controller)
-            {
-                link.drive.transport = Some("nvme".to_owned());
-                link.resets += 1;
+            note_nvme(links, controller, rest);
+        }
+        ["scsi", host] if host.starts_with("host") && rest == "uas" => {
+            if let Some(usb) = links.iter_mut().rev().find(|link| link.is_usb()) {
+                usb.is_mass_storage = true;
             }
         }
         ["usb" | "usb-storage" | "scsi" | "uas", position, ..] => {
             note_usb(links, position.split(':').next().unwrap_or(position), rest);
         }
         _ => {}
+    }
+}
+
+/// Returns whether the kernel gives the drive of a message up, as in `ata3.00: disabled`.
+fn gives_up(message: &str) -> bool {
+    message == "disabled" || GIVEN_UP.iter().any(|part| message.contains(part))
+}
+
+/// Records a message about a PCI function.
+fn note_function(links: &mut Vec<LoggedLink>, driver: &str, address: &str, rest: &str) {
+    let class = rest.split(" class 0x").nth(1);
+    let is_limit = rest.contains("available PCIe bandwidth, limited by ");
+    let is_error = rest.contains("PCIe Bus Error: ");
+    if class.is_none() && !is_limit && !(is_error && driver == "nvme") {
+        return;
+    }
+    let Some(link) = link(links, address) else { return };
+    if let Some(class) = class {
+        link.is_other = !class.starts_with("01");
+    }
+    if driver == "nvme" {
+        link.drive.transport = Some("nvme".to_owned());
+    }
+    if is_limit {
+        link.notes.push(limit_of_pcie(rest));
+    }
+    link.link_errors += u32::from(is_error);
+}
+
+/// Records a message about an NVMe controller.
+fn note_nvme(links: &mut Vec<LoggedLink>, controller: &str, rest: &str) {
+    if let Some(address) = rest.strip_prefix("pci function ") {
+        // Later messages name the controller instead of its address.
+        if let Some(link) = link(links, address.trim()) {
+            link.name = controller.chars().take(64).collect();
+            link.is_controller = true;
+            link.is_other = false;
+        }
+        return;
+    }
+    let is_reset = ["timeout", "Device not ready", "controller is down"];
+    let is_given_up = gives_up(rest);
+    if !is_given_up && !is_reset.iter().any(|part| rest.contains(part)) {
+        return;
+    }
+    let Some(link) = link(links, controller) else { return };
+    link.drive.transport = Some("nvme".to_owned());
+    if is_given_up {
+        link.give_up(rest);
+    } else {
+        link.resets += 1;
     }
 }
 
@@ -195,22 +281,41 @@ fn limit_of_pcie(message: &str) -> String {
 }
 
 impl LoggedLink {
+    fn is_usb(&self) -> bool {
+        self.drive.transport.as_deref().is_some_and(|name| name.starts_with("usb"))
+    }
+
+    /// Records that the kernel no longer uses the drive.
+    fn give_up(&mut self, message: &str) {
+        self.given_up = Some(message.chars().take(TEXT_MAX).collect());
+    }
+
     fn note_ata(&mut self, message: &str) {
-        if let Some(rate) = message.strip_prefix("SATA link up ").and_then(first_number) {
+        // The ports without a drive are down, too.
+        let is_down = message.starts_with("SATA link down")
+            && (self.rates.is_some() || self.drive.model.is_some());
+        if is_down || gives_up(message) {
+            self.give_up(message);
+        } else if let Some(rate) = message.strip_prefix("SATA link up ").and_then(first_number) {
+            self.given_up = None;
             let (first, _) = self.rates.unwrap_or((rate, rate));
             self.rates = Some((first.max(rate), rate));
             self.is_limited = message.split("SControl ").nth(1).is_some_and(has_speed_limit);
         } else if let Some(rate) =
             message.strip_prefix("limiting SATA link speed to ").and_then(first_number)
         {
-            let (first, _) = self.rates.unwrap_or((rate, rate));
-            self.rates = Some((first, rate));
+            match self.rates {
+                Some((first, _)) => self.rates = Some((first, rate)),
+                None => self.notes.push(format!("the kernel limits the link to {rate:.1} Gb/s")),
+            }
         } else if message.starts_with("NCQ disabled due to excessive errors") {
             self.notes.push("the kernel disabled queued commands (NCQ) after errors".to_owned());
         } else if let Some(mode) = message.strip_prefix("limiting speed to ") {
             let mode: String = mode.chars().take(TEXT_MAX).collect();
             self.notes.push(format!("the kernel limits the transfers to {mode}: check the cable"));
         } else if message.starts_with("hard resetting link")
+            || message.starts_with("COMRESET failed")
+            || message.starts_with("softreset failed")
             || message.contains("link is slow to respond")
         {
             self.resets += 1;
@@ -233,18 +338,23 @@ impl LoggedLink {
 
     /// Returns the drive with its findings; `None` if the log states nothing about a drive on this link.
     fn finish(self) -> Option<DescribedDrive> {
-        let is_usb = self.drive.transport.as_deref().is_some_and(|name| name.starts_with("usb"));
         if self.drive.model.is_none()
+            && self.given_up.is_none()
+            && self.link_errors == 0
+            && !self.is_controller
             && self.rates.is_none()
             && self.notes.is_empty()
             && self.resets == 0
             && self.failed_requests == 0
-            || is_usb && !self.is_mass_storage
+            || self.is_usb() && !self.is_mass_storage
+            || self.is_other
         {
             return None;
         }
         let mut drive = self.drive;
-        if let Some((first, last)) = self.rates {
+        if let Some(message) = &self.given_up {
+            drive.findings.push(format!("the kernel no longer uses it: {message}"));
+        } else if let Some((first, last)) = self.rates {
             drive.transport = Some(format!("sata, {last:.1} Gb/s"));
             if last < first {
                 let carries = last * 100.0 * SATA_DATA_SHARE;
@@ -270,6 +380,9 @@ impl LoggedLink {
         }
         if self.failed_requests > 0 {
             drive.findings.push(times(self.failed_requests, "failed request"));
+        }
+        if self.link_errors > 0 {
+            drive.findings.push(times(self.link_errors, "error") + " of the PCI Express link");
         }
         drive.findings.extend(self.notes);
         drive.name = Some(self.name);
@@ -353,6 +466,65 @@ mod tests {
         let findings = drives[1].findings.join("; ");
         assert!(findings.contains("(NCQ) after errors"), "{findings}");
         assert!(findings.contains("UDMA/100:PIO4"), "{findings}");
+    }
+
+    #[test]
+    fn drives_that_the_kernel_gave_up_come_first_and_other_devices_are_no_drives() {
+        for (text, name, finding) in [
+            (
+                "[1.0] ata4: COMRESET failed (errno=-16)\n[2.0] ata4: limiting SATA link speed to 1.5 Gbps\n\
+                 [3.0] ata4: reset failed, giving up\n",
+                "ata4",
+                "the kernel no longer uses it: reset failed, giving up",
+            ),
+            (
+                "[1.0] ata3: SATA link up 6.0 Gbps (SStatus 133 SControl 300)\n[2.0] ata3: SATA link down (SStatus 0)\n\
+                 [2.1] ata5: SATA link down (SStatus 0 SControl 300)\n",
+                "ata3",
+                "the kernel no longer uses it: SATA link down",
+            ),
+            (
+                "[1.0] nvme nvme1: controller is down\n[2.0] nvme nvme1: Disabling device after reset failure: -19\n",
+                "nvme1",
+                "the kernel no longer uses it: Disabling device",
+            ),
+            (
+                "[1.0] critical medium error, dev sdc, sector 99 op 0x0\n[2.0] I/O error, dev fd0, sector 0\n",
+                "sdc",
+                "1 failed request",
+            ),
+            (
+                "[1.0] nvme1n1: I/O Cmd(0x2) @ LBA 9, 8 blocks, I/O Error (sct 0x2 / sc 0x81) MORE\n[2.0] a: b\n",
+                "nvme1",
+                "1 failed request",
+            ),
+            (
+                "[1.0] nvme 0000:01:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer\n\
+                 [2.0] nvme 0000:01:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer\n",
+                "0000:01:00.0",
+                "2 errors of the PCI Express link",
+            ),
+            (
+                "[1.0] md/raid1:md0: Disk failure on sdb1, disabling device.\n[2.0] a: b\n",
+                "sdb1",
+                "the kernel no longer uses it: md0 failed it",
+            ),
+            (
+                "[1.0] pci 0000:05:00.0: [17cb:1101] type 00 class 0x028000\n\
+                 [1.1] pci 0000:05:00.0: 4.0 Gb/s available PCIe bandwidth, limited by x (capable of 7.8 Gb/s)\n\
+                 [1.2] pci 0000:06:00.0: 31.504 Gb/s available PCIe bandwidth (8.0 GT/s PCIe x4 link)\n\
+                 [1.3] nvme nvme0: pci function 0000:06:00.0\n",
+                "nvme0",
+                "",
+            ),
+        ] {
+            let drives = read_any(text, "f").unwrap();
+            assert_eq!(drives.len(), 1, "{drives:?}");
+            assert_eq!(drives[0].name.as_deref(), Some(name));
+            let first = drives[0].findings.first().map_or("", String::as_str);
+            assert!(first.starts_with(finding), "{first}");
+            assert_eq!(first.is_empty(), finding.is_empty(), "{first}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `lsblk` as a table. A row whose words are below the headings is read by columns, so that columns may be empty. In
 //! other rows only the model may contain spaces, and no column is empty except for the transport.
 
-use super::super::described::{DescribedDrive, TEXT_MAX, device_name};
+use super::super::described::{DescribedDrive, TEXT_MAX, device_name, is_drive_name};
 use crate::words::size;
 
 /// Names of transports (`lsblk -o TRAN`).
@@ -108,7 +108,7 @@ fn counted_cells(headings: &[Heading<'_>], line: &str) -> Vec<String> {
 }
 
 /// Returns the roundest capacity of those that `lsblk` prints like this: `3.6T` is 4000 GB.
-fn capacity(text: &str) -> Option<u64> {
+pub(in super::super) fn capacity(text: &str) -> Option<u64> {
     // Some locales write a decimal comma.
     let text = text.replace(',', ".");
     let (bytes, _) = size(&text, false)?;
@@ -137,7 +137,7 @@ fn disk(headings: &[Heading<'_>], line: &str) -> Option<DescribedDrive> {
         return None;
     }
     let name = device_name(line.split_whitespace().next()?)?;
-    if ["loop", "ram", "zram", "dm-", "md", "sr"].iter().any(|prefix| name.starts_with(prefix)) {
+    if !is_drive_name(&name) {
         return None;
     }
     let model = of("MODEL").map(|model| model.replace('_', " ").chars().take(TEXT_MAX).collect());

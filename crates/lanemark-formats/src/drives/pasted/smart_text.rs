@@ -63,11 +63,12 @@ fn drive(text: &str) -> Option<DescribedDrive> {
         lines.text(&["smart overall-health self-assessment test result", "smart health status"]);
     let logged = health(&lines);
     let passes = |verdict: String| verdict.starts_with("PASSED") || verdict.starts_with("OK");
-    let failing = [verdict.map(|verdict| !passes(verdict)), logged.is_failing];
     let mut health = ReportedHealth {
-        is_failing: failing.into_iter().flatten().reduce(|one, other| one || other),
+        is_failing: verdict.map(|verdict| !passes(verdict)),
         temperature_warning: lines
             .celsius(&["warning comp. temp. threshold", "drive trip temperature"]),
+        reallocated_sectors: lines.number(&["elements in grown defect list"]),
+        media_errors: logged.media_errors.or_else(|| sas_errors(text)),
         ..logged
     };
     SmartAttribute::judge(&attributes, &mut health);
@@ -116,6 +117,16 @@ fn drive(text: &str) -> Option<DescribedDrive> {
 fn sas_written(text: &str) -> Option<f64> {
     let row = text.lines().find_map(|line| line.trim_start().strip_prefix("write:"))?;
     localised_number(row.split_whitespace().nth(5)?).map(|gigabytes| gigabytes * 1e9)
+}
+
+/// Returns the errors that a SAS drive could not correct, which are the last column of its error counters.
+fn sas_errors(text: &str) -> Option<f64> {
+    let rows = text
+        .lines()
+        .map(str::trim_start)
+        .filter(|line| ["read:", "write:", "verify:"].iter().any(|row| line.starts_with(row)));
+    let errors = rows.filter_map(|row| localised_number(row.split_whitespace().nth(7)?));
+    errors.reduce(|sum, errors| sum + errors)
 }
 
 /// Returns whether the text is the output of `nvme smart-log` or `nvme id-ctrl`.
@@ -183,8 +194,7 @@ fn health(lines: &KeyedLines) -> ReportedHealth {
         lines.number(&["thermal temp. 2 transition count", "thermal management t2 trans count"]),
     ];
     ReportedHealth {
-        is_failing: lines.bits(&["critical warning"]).map(failing),
-        temperature_warning: None,
+        critical_warning: lines.bits(&["critical warning"]),
         minutes_above_warning: lines
             .number(&["warning comp. temperature time", "warning temperature time"]),
         minutes_above_critical: lines
@@ -195,12 +205,6 @@ fn health(lines: &KeyedLines) -> ReportedHealth {
         spare_threshold: lines.number(&["available spare threshold"]),
         ..ReportedHealth::default()
     }
-}
-
-/// Returns whether the bits of a critical warning other than the temperature's are set (NVMe Base Specification, SMART
-/// log: bit 1 is the temperature).
-fn failing(warning: u64) -> bool {
-    warning & !0b10 != 0
 }
 
 fn sum(counts: [Option<f64>; 2]) -> Option<f64> {
@@ -226,7 +230,9 @@ pub(super) fn json(root: &Value) -> Option<Vec<DescribedDrive>> {
         temperature: celsius("temperature"),
         endurance_used: number("percent_used"),
         health: ReportedHealth {
-            is_failing: number("critical_warning").map(|bits| failing(bits as u64)),
+            critical_warning: number("critical_warning")
+                .or_else(|| root.get("critical_warning")?.get("value")?.as_f64())
+                .map(|bits| bits as u64),
             temperature_warning: celsius("wctemp"),
             minutes_above_warning: number("warning_temp_time"),
             minutes_above_critical: number("critical_comp_time"),
@@ -264,7 +270,7 @@ mod tests {
         let of_text = read_any(text, "f").unwrap().remove(0);
         let of_json = read_any(json, "f").unwrap().remove(0);
         assert_eq!(of_text.findings, of_json.findings);
-        assert_eq!(of_text.findings.len(), 2);
+        assert_eq!(of_text.findings.len(), 3);
         assert_eq!((of_text.temperature, of_json.temperature), (Some(81.0), Some(81.0)));
         assert_eq!(of_text.name.as_deref(), Some("nvme1n1"));
         assert_eq!(of_text.usage, of_json.usage);
@@ -306,12 +312,14 @@ mod tests {
                     smartctl 7.2 2020-12-30 r5155\nVendor:               SEAGATE\nProduct:              ST10000NM002G\n\
                     Transport protocol:   SAS (SPL-3)\nSMART Health Status: OK\nCurrent Drive Temperature:     62 C\n\
                     Drive Trip Temperature:        60 C\nAccumulated power on time, hours:minutes 24755:57\n\
-                    write:         0        0         0         0          0      34567.890           0\n";
+                    Elements in grown defect list: 7\n\
+                    read:          0        0         0         0          0      34567.890           3\n\
+                    write:         0        0         0         0          0      34567.890           2\n";
         let drives = read_any(text, "f").unwrap();
         let sizes: Vec<_> = drives.iter().map(|drive| drive.size_bytes).collect();
         assert_eq!(sizes, [Some(1_600_321_314_816), Some(500_107_862_016), None]);
         let [nvme, ata, sas] = drives.as_slice() else { panic!("{}", drives.len()) };
-        assert_eq!(nvme.findings, ["the drive reports that it is about to fail"]);
+        assert_eq!(nvme.findings, ["the drive reports that its reliability is degraded"]);
         assert_eq!(nvme.usage.written_bytes, Some(28_604_965.0 * 512_000.0));
         assert_eq!((ata.temperature, ata.usage.power_on_hours), (Some(40.0), Some(7212.0)));
         assert_eq!(ata.usage.written_bytes, Some(1_024_000.0));
@@ -325,7 +333,10 @@ mod tests {
             (sas.usage.power_on_hours, sas.usage.written_bytes),
             (Some(24_755.0), Some(34_567_890_000_000.0))
         );
-        assert_eq!(sas.findings, ["62 °C; the drive's warning limit is 60 °C"]);
+        assert_eq!(
+            sas.findings,
+            ["62 °C; the drive's warning limit is 60 °C", "5 media errors", "7 replaced sectors"]
+        );
         let fahrenheit =
             "critical_warning : 0\ntemperature : 102 °F (312 K)\npercentage_used : 3%\n";
         assert_eq!(read_any(fahrenheit, "f").unwrap()[0].temperature, Some(39.0));
