@@ -74,7 +74,9 @@ pub fn answer(request: &AnswerRequest) -> Option<Answer> {
     let sentence = match systems.as_slice() {
         [] => String::new(),
         any if any.iter().any(|(_, figures)| !figures.faults.is_empty()) => faults_sentence(any),
-        any if any.iter().all(|(_, figures)| figures.durable.is_some()) => durable_sentences(any),
+        any if any.iter().all(|(_, figures)| figures.durable.is_some()) => {
+            durable_sentences(&request.systems)
+        }
         [(name, figures)] => {
             let depth = depth_sentence(&request.points, figures).unwrap_or_default();
             upper(&single_system_sentence(name, figures)) + &depth
@@ -168,16 +170,21 @@ fn depth_sentence(points: &[CurvePoint], figures: &TestFigures) -> Option<String
 }
 
 /// Returns what the flushes of each system took, as a report says it.
-fn durable_sentences(systems: &[(String, &TestFigures)]) -> String {
-    let text = |(name, figures): &(String, &TestFigures)| {
-        figures.durable.as_ref().map(|durable| format!("{name}: {durable}"))
+fn durable_sentences(systems: &[NamedSystem]) -> String {
+    let text = |named: &NamedSystem| {
+        let durable = named.figures.durable.as_ref()?;
+        Some(upper(&format!(
+            "{}: {durable}",
+            named.name.chars().take(NAME_MAX).collect::<String>()
+        )))
     };
     systems.iter().filter_map(text).collect::<Vec<_>>().join(" ")
 }
 
 fn single_system_sentence(name: &str, figures: &TestFigures) -> String {
     if let Some(phases) = &figures.phases {
-        return format!("{name} delivers {phases}");
+        let average = predicted_text(figures);
+        return format!("{name} delivers {phases} The average is {average}.");
     }
     let limit = match busiest_hop(figures) {
         Some(hop) => {
@@ -304,9 +311,10 @@ fn level_sentence(first: &(String, &TestFigures), others: &[(String, &TestFigure
     if let Some((_, last)) = others.iter().rfind(is_not_shown) {
         let ratio = times_text(estimate(figures, last));
         return format!(
-            "No difference between {names} is shown: {} and {}, a ratio of {ratio}.",
-            throughput_text(last),
-            throughput_text(figures)
+            "No difference between {names} is shown: {} {} {}, a ratio of {ratio}.",
+            throughput_text(figures),
+            if others.len() > 1 { "to" } else { "and" },
+            throughput_text(last)
         );
     }
     let limit = busiest_hop(figures).map(|hop| {
@@ -417,7 +425,8 @@ fn hop_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
 
 /// Returns the name of a hop with its verb, such as `PCIe 3.0 x4 limits` or `flash dies limit`.
 fn limits_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
-    let is_plural = hop.name.ends_with('s') && !hop.name.ends_with("us");
+    let is_plural =
+        hop.name.ends_with('s') && !["us", "/s"].iter().any(|end| hop.name.ends_with(end));
     format!("{} {}", hop_phrase(hop, figures), if is_plural { "limit" } else { "limits" })
 }
 

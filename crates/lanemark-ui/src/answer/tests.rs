@@ -124,7 +124,7 @@ fn equal_rates_and_overlapping_intervals_are_stated() {
     let both = answer_of(vec![a.clone(), b.clone()]);
     assert_eq!(
         both.sentence,
-        "No difference between A and B is shown: 8,333 IOPS and 10,000 IOPS, a ratio of 1.20 (0.88 to 1.60)."
+        "No difference between A and B is shown: 10,000 IOPS and 8,333 IOPS, a ratio of 1.20 (0.88 to 1.60)."
     );
     (a.figures.interval, b.figures.interval) = (interval(0.99, 1.01), interval(0.99, 1.01));
     let both = answer_of(vec![a.clone(), b.clone()]);
@@ -226,6 +226,11 @@ fn one_system_is_reported_with_its_limit_or_longest_hop() {
              drive’s own parts could carry."
         )
     );
+    // A rate is not a plural.
+    let mut fast = link(0.9);
+    fast.name = "SATA 6 Gb/s".to_owned();
+    let fast = answer_of(vec![system("A", vec![fast])]).sentence;
+    assert!(fast.contains(": SATA 6 Gb/s limits it"), "{fast}");
     assert_eq!(of(0.9, Some(113.0)), format!("{start}SATA limits it, 90% busy."));
     assert_eq!(of(0.9, None), format!("{start}SATA limits it, 90% busy."));
     assert_eq!(
@@ -239,7 +244,7 @@ fn one_system_is_reported_with_its_limit_or_longest_hop() {
     assert!(sentence.contains(": flash dies limit it, 100% busy."), "{sentence}");
     filled.figures.phases = Some("5 MB/s for 2 s; then 1 MB/s.".to_owned());
     let sentence = answer_of(vec![filled]).sentence;
-    assert_eq!(sentence, "A delivers 5 MB/s for 2 s; then 1 MB/s.");
+    assert_eq!(sentence, "A delivers 5 MB/s for 2 s; then 1 MB/s. The average is 100,000 IOPS.");
     let mut empty = system("A", Vec::new());
     (empty.figures.iops, empty.figures.is_random) = (5.0, false);
     empty.figures.megabytes_per_second = 12.0;

@@ -27,7 +27,7 @@ let library = null;
 let dropped = null;
 let state = structuredClone(FIRST);
 let kept = { control: null, at: 0, hash: "" };
-let answers = 0, answer_timer = 0;
+let answers = 0, answer_timer = 0, resize = 0;
 /** The results of CrystalDiskMark's tests, one for each system. */
 let eights = [], eight_abort = new AbortController();
 /** The page's data about each system; the entries move with their systems. */
@@ -204,6 +204,7 @@ function all_figures() {
     view.result.replaceChildren(...(figures ? result(view, figures, key, most, colour) : []));
     view.hops.replaceChildren(...(figures ? below(view, figures, slowest) : []));
     view.heading.lastChild.textContent = names()[slot];
+    view.about.textContent = own_about(state.systems[slot]);
   });
   draw_curves();
   clearTimeout(answer_timer);
@@ -314,12 +315,11 @@ async function addMachine(machine) {
 /** Creates the row and the column of a system: its box, and space for its figures. */
 function system(view, slot) {
   const asked = state.systems[slot];
-  const about = make("p", { class: "soft about" }, own_about(asked.system));
+  const about = view.about = make("p", { class: "soft about" });
   const said = make("p", { class: "advice", role: "status" });
   const pick = picker({ label: `System ${slot + 1}`, name: line(library, asked.system), present: () => asked.system, said: (text) => { said.textContent = text; },
     choose: (one) => {
       Object.assign(asked, { system: one.system, set: [] });
-      about.textContent = own_about(one.system);
       forget();
       changed(view);
     } });
@@ -346,14 +346,15 @@ function system(view, slot) {
   return [row, column];
 }
 
-function own_about(system) {
+function own_about({ system, set }) {
+  const changes = set.map(([parameter, value]) => `; ${parameter} = ${value}`).join("");
   const left = isHere(system) ? library.platforms.find((one) => one.id === MACHINE)?.leftOut ?? [] : [];
-  return parts(library, system).about + (left.length ? `. Without a port: ${left.join("; ")}` : "");
+  return parts(library, system).about + changes + (left.length ? `. Without a port: ${left.join("; ")}` : "");
 }
 
 function changed(view, control = `system ${view.number}`) {
   keep(control);
-  view.heading.lastChild.textContent = names()[slots.indexOf(view)];
+  all_figures();
   simulate(view);
 }
 
@@ -549,7 +550,6 @@ async function begin() {
     forget();
     all();
   });
-  let resize = 0;
   addEventListener("resize", () => { clearTimeout(resize); resize = setTimeout(draw_curves, 100); });
   state = read();
   prepare([...state.systems.keys(), "quick"]);
