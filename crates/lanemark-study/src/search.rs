@@ -27,7 +27,7 @@ use words::{NameWords, nearest_spelling, words};
 /// Maximum length of a text that is searched; the rest is ignored.
 const TEXT_MAX: usize = 400;
 /// Maximum number of drives that are combined.
-const DRIVES: usize = 6;
+const DRIVES: usize = 9;
 /// Maximum number of platforms that are combined.
 const PLATFORMS: usize = 4;
 /// Share of the best score above which an entry counts as an alternative.

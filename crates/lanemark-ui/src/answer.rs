@@ -224,18 +224,13 @@ fn drive_rate(figures: &TestFigures) -> Option<(String, f64)> {
 /// Returns the rates of systems with faults, and the time that the faults cost. The rates lack intervals, so no
 /// difference is claimed, and the time without service belongs to no hop.
 fn faults_sentence(systems: &[(String, &TestFigures)]) -> String {
-    let rates: Vec<String> = systems
-        .iter()
-        .map(|(name, figures)| {
-            let cost = fault_cost(figures).unwrap_or_default();
-            format!(
-                "{name} delivers {} over {}{cost}",
-                throughput_text(figures),
-                length_text(figures)
-            )
-        })
-        .collect();
-    upper(&format!("{}. The interval of a rate with faults is not known.", joined_texts(&rates)))
+    let text = |(name, figures): &(String, &TestFigures)| {
+        let cost = fault_cost(figures).unwrap_or_default();
+        let [rate, length] = [predicted_text(figures), length_text(figures)];
+        upper(&format!("{name} delivers {rate} over {length}{cost}. "))
+    };
+    let rates: String = systems.iter().map(text).collect();
+    format!("{rates}The interval of a rate with faults is not known.")
 }
 
 /// Returns the time that faults cost: without them, the same requests would have taken less time.

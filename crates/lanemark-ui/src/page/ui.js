@@ -228,7 +228,7 @@ function result(view, figures, key, most, colour) {
     make("div", { class: "scale" }, bar([[of_most(figures[key]), `s${colour}`]], ends), make("span", { class: "soft interval" }, range(figures, key) || "\u00a0")),
     ...shown.map(([key_of_figure, unit], place) => cell(number(figures[key_of_figure]), unit, "", place ? "" : "main")),
     cell(latency(figures.requests ? figures.latency_mean_us : null), "mean",
-      figures.flush_mean_us ? `flush ${latency(figures.flush_mean_us)}` : ""),
+      figures.flush_mean_us ? `flush ${latency(figures.flush_mean_us).replace(" ", "\u00a0")}` : ""),
     cell(at(99), "99%", tail(figures, 99)),
     make("div", { class: "figure ratio" }, ...ratio(view)),
   ];
