@@ -169,7 +169,7 @@ fn depth_sentence(points: &[CurvePoint], figures: &TestFigures) -> Option<String
     ))
 }
 
-/// Returns what the flushes of each system took, as a report says it.
+/// Returns the report's sentence about the flushes of each system.
 fn durable_sentences(systems: &[NamedSystem]) -> String {
     let text = |named: &NamedSystem| {
         let durable = named.figures.durable.as_ref()?;
@@ -227,7 +227,7 @@ fn faults_sentence(systems: &[(String, &TestFigures)]) -> String {
     let text = |(name, figures): &(String, &TestFigures)| {
         let cost = fault_cost(figures).unwrap_or_default();
         let [rate, length] = [predicted_text(figures), length_text(figures)];
-        upper(&format!("{name} delivers {rate} over {length}{cost}. "))
+        upper(&format!("{name} delivers {rate} over {length}.{cost} "))
     };
     let rates: String = systems.iter().map(text).collect();
     format!("{rates}The interval of a rate with faults is not known.")
@@ -238,7 +238,7 @@ fn fault_cost(figures: &TestFigures) -> Option<String> {
     let whole = figures.iops_without_faults?;
     let lost = repeat_seconds(figures) * (1.0 - figures.iops / whole);
     let text = if lost > 0.0 { latency(lost * 1e6) } else { "no time".to_owned() };
-    Some(format!(", of which the faults cost {text}"))
+    Some(format!(" Its faults cost {text}."))
 }
 
 fn comparison_sentence(

@@ -33,7 +33,7 @@ const WORDS: [&str; 15] = [
     "uplink",
 ];
 
-/// Kinds of ports whose names are a kind and a number, such as `m2-3`; the first port of a kind may have no number.
+/// Kinds of ports whose names are a kind and a number, such as `m2-3`; the first port of a kind may lack the number.
 const NUMBERED: [&str; 5] = ["m2", "u2", "sata", "sas", "bay"];
 
 /// Returns whether a word can describe a port.

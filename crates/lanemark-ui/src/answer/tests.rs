@@ -287,7 +287,7 @@ fn flushes_and_the_cost_of_faults_replace_the_comparison() {
     faulty.figures.iops_without_faults = Some(faulty.figures.iops / 0.9);
     assert_eq!(
         answer_of(vec![faulty]).sentence,
-        "A delivers 25,000 IOPS over 200 ms, of which the faults cost 20.0 ms. The interval of a rate with faults \
+        "A delivers 25,000 IOPS over 200 ms. Its faults cost 20.0 ms. The interval of a rate with faults \
          is not known."
     );
 }

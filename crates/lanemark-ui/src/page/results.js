@@ -78,7 +78,7 @@ export function results(systems, drives) {
     draw();
   }
 
-  /** Returns the lines about drives, without what the title and the buttons already say. */
+  /** Returns the lines about drives, without the words of the title and the buttons. */
   const lines = ({ title, lines, drives }) => lines.filter((text) => {
     const [, key, value] = text.match(/^ *(attention|library): (.*)$/) ?? [];
     return !(key === "attention" && title.includes(value)) && !(key === "library" && drives.includes(value));
