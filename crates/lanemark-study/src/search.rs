@@ -27,7 +27,7 @@ use words::{NameWords, nearest_spelling, words};
 /// Maximum length of a text that is searched; the rest is ignored.
 const TEXT_MAX: usize = 400;
 /// Maximum number of drives that are combined.
-const DRIVES: usize = 6;
+const DRIVES: usize = 9;
 /// Maximum number of platforms that are combined.
 const PLATFORMS: usize = 4;
 /// Share of the best score above which an entry counts as an alternative.
@@ -262,7 +262,11 @@ impl LibraryIndex {
                     .iter()
                     .filter(|port| self.accepts(drive, platform, port))
                     .collect();
-                for (port, score) in ports::ranked(words, drive.plug, &fitting) {
+                let mut ranked = ports::ranked(words, drive.plug, &fitting);
+                if !words.iter().any(|word| ports::is_number(word)) {
+                    keep_first_of_equal(&mut ranked);
+                }
+                for (port, score) in ranked {
                     let is_matched = |word: &String| {
                         drive_names.quality(word) > 0.0
                             || platform_names.quality(word) > 0.0
@@ -329,6 +333,17 @@ impl LibraryIndex {
         };
         Some(format!("{what}; nearest: {} in {}", drive.name, platform.name))
     }
+}
+
+/// Removes each port that differs from an earlier one only in its name.
+fn keep_first_of_equal(ranked: &mut Vec<(&Port, f64)>) {
+    let mut known: Vec<&Port> = Vec::new();
+    ranked.retain(|(port, _)| {
+        let is_equal = |other: &&Port| other.plug == port.plug && other.behind == port.behind;
+        let is_new = !known.iter().any(is_equal);
+        known.push(port);
+        is_new
+    });
 }
 
 /// Returns the words that match no name and describe no port.

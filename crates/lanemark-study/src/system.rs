@@ -417,7 +417,7 @@ impl System {
             result.warnings.extend(warning);
             let filling = |sample: &Sample| sample.drive.map_or(0.0, |drive| drive.filling());
             let share = samples.iter().map(filling).fold(0.0, f64::max);
-            if share > FILLING_MAX {
+            if share > FILLING_MAX && samples.iter().any(|sample| sample.operations() > 0) {
                 result.warnings.push(Warning::BufferFilling { test: test.name.clone(), share });
             }
             let unfinished = samples.iter().filter_map(|sample| {

@@ -6,15 +6,18 @@
 //! the most additional time. If a hop is busy nearly all the time, it is named without this comparison.
 
 use lanemark_schema::result::{
-    FigureUncertainty, PredictedRate, RatioEstimate, RatioVerdict, SAME_WITHIN, UncertainFigure,
+    FigureUncertainty, PredictedRate, PredictionInterval, RatioEstimate, RatioVerdict, SAME_WITHIN,
+    UncertainFigure,
 };
 use lanemark_schema::text::{latency_text, rate_text, significant};
 use serde::{Deserialize, Serialize};
 
-use crate::figures::{HopFigures, PagePrediction, TestFigures};
+use crate::figures::{CurvePoint, HopFigures, PagePrediction, TestFigures};
 
 /// Utilisation from which a hop is a limit.
 const BUSY: f64 = 0.9;
+/// Share of the maximum rate of a curve from which more depth is of little use.
+const NEAR_MAX: f64 = 0.95;
 /// The text of a ratio whose interval includes 1.
 const NO_DIFFERENCE: &str = "no difference shown";
 /// Maximum length of a name.
@@ -26,6 +29,9 @@ const NAME_MAX: usize = 200;
 pub struct AnswerRequest {
     /// The systems in the order of the page.
     pub systems: Vec<NamedSystem>,
+    /// The curve of the only system over queue depth, if it is known.
+    #[serde(default)]
+    pub points: Vec<CurvePoint>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -68,12 +74,19 @@ pub fn answer(request: &AnswerRequest) -> Option<Answer> {
     let sentence = match systems.as_slice() {
         [] => String::new(),
         any if any.iter().any(|(_, figures)| !figures.faults.is_empty()) => faults_sentence(any),
-        [(name, figures)] => upper(&single_system_sentence(name, figures)),
+        any if any.iter().all(|(_, figures)| figures.durable.is_some()) => {
+            durable_sentences(&request.systems)
+        }
+        [(name, figures)] => {
+            let depth = depth_sentence(&request.points, figures).unwrap_or_default();
+            upper(&single_system_sentence(name, figures)) + &depth
+        }
         [first, others @ ..] => comparison_sentence(first, others),
     };
     let idle = request.systems.iter().filter(|named| named.figures.iops <= 0.0).map(|named| {
         let name: String = named.name.chars().take(NAME_MAX).collect();
-        upper(&format!("{name} completes no request."))
+        let time = length_text(&named.figures);
+        upper(&format!("{name} completes no request in {time}."))
     });
     let wrongs = wrongs(&systems).into_iter();
     let sentences: Vec<String> = wrongs.chain(idle).chain([sentence]).collect();
@@ -120,9 +133,58 @@ fn throughput_text(figures: &TestFigures) -> String {
     format!("{} {unit}", significant(rate(figures)))
 }
 
+/// Returns the rate with its interval, such as `1,000 IOPS (80% interval 900 to 1,200)`.
+fn predicted_text(figures: &TestFigures) -> String {
+    let ends = |interval: &PredictionInterval| {
+        let [low, high] = [interval.low_ratio, interval.high_ratio];
+        let end = |ratio: f64| significant(rate(figures) * ratio);
+        format!(" (80% interval {} to {})", end(low), end(high))
+    };
+    let interval = figures.interval.as_ref().map(ends).unwrap_or_default();
+    throughput_text(figures) + &interval
+}
+
+/// Returns the length of a repeat.
+fn length_text(figures: &TestFigures) -> String {
+    latency(repeat_seconds(figures) * 1e6)
+}
+
+fn repeat_seconds(figures: &TestFigures) -> f64 {
+    figures.simulated_seconds / figures.repeats.max(1) as f64
+}
+
+/// Returns the depth from which more requests add little to the rate.
+fn depth_sentence(points: &[CurvePoint], figures: &TestFigures) -> Option<String> {
+    let rate = |point: &CurvePoint| {
+        if figures.is_random { point.iops } else { point.megabytes_per_second }
+    };
+    let most = points.iter().map(rate).fold(0.0, f64::max);
+    let point = points.iter().find(|point| most > 0.0 && rate(point) >= NEAR_MAX * most)?;
+    Some(format!(
+        " Depth {} reaches {} of the maximum rate up to depth {}, with a mean latency of {}.",
+        point.queue_depth,
+        percent(NEAR_MAX),
+        points.last()?.queue_depth,
+        latency(point.latency_mean_us)
+    ))
+}
+
+/// Returns the report's sentence about the flushes of each system.
+fn durable_sentences(systems: &[NamedSystem]) -> String {
+    let text = |named: &NamedSystem| {
+        let durable = named.figures.durable.as_ref()?;
+        Some(upper(&format!(
+            "{}: {durable}",
+            named.name.chars().take(NAME_MAX).collect::<String>()
+        )))
+    };
+    systems.iter().filter_map(text).collect::<Vec<_>>().join(" ")
+}
+
 fn single_system_sentence(name: &str, figures: &TestFigures) -> String {
     if let Some(phases) = &figures.phases {
-        return format!("{name} delivers {phases}");
+        let average = predicted_text(figures);
+        return format!("{name} delivers {phases} The average is {average}.");
     }
     let limit = match busiest_hop(figures) {
         Some(hop) => {
@@ -135,7 +197,7 @@ fn single_system_sentence(name: &str, figures: &TestFigures) -> String {
                 latency(figures.latency_mean_us),
                 hop.name
             ),
-            None => return format!("{name} delivers {}.", throughput_text(figures)),
+            None => return format!("{name} delivers {}.", predicted_text(figures)),
         },
     };
     let rest = drive_rate(figures).filter(|(_, share)| *share < 0.9).map(|(carried, share)| {
@@ -144,7 +206,7 @@ fn single_system_sentence(name: &str, figures: &TestFigures) -> String {
             percent(share)
         )
     });
-    format!("{name} delivers {}: {limit}.{}", throughput_text(figures), rest.unwrap_or_default())
+    format!("{name} delivers {}: {limit}.{}", predicted_text(figures), rest.unwrap_or_default())
 }
 
 /// Returns the rate that the slowest part of the drive could carry, and the share of it that is delivered, if the limit
@@ -159,14 +221,24 @@ fn drive_rate(figures: &TestFigures) -> Option<(String, f64)> {
         .then(|| (rate_text(carried * 1e6), figures.megabytes_per_second / carried))
 }
 
-/// Returns the rates of systems with faults. They lack intervals, so no difference is claimed, and the time without
-/// service belongs to no hop.
+/// Returns the rates of systems with faults, and the time that the faults cost. The rates lack intervals, so no
+/// difference is claimed, and the time without service belongs to no hop.
 fn faults_sentence(systems: &[(String, &TestFigures)]) -> String {
-    let rates: Vec<String> = systems
-        .iter()
-        .map(|(name, figures)| format!("{name} delivers {}", throughput_text(figures)))
-        .collect();
-    upper(&format!("{}. The interval of a rate with faults is not known.", joined_texts(&rates)))
+    let text = |(name, figures): &(String, &TestFigures)| {
+        let cost = fault_cost(figures).unwrap_or_default();
+        let [rate, length] = [predicted_text(figures), length_text(figures)];
+        upper(&format!("{name} delivers {rate} over {length}.{cost} "))
+    };
+    let rates: String = systems.iter().map(text).collect();
+    format!("{rates}The interval of a rate with faults is not known.")
+}
+
+/// Returns the time that faults cost: without them, the same requests would have taken less time.
+fn fault_cost(figures: &TestFigures) -> Option<String> {
+    let whole = figures.iops_without_faults?;
+    let lost = repeat_seconds(figures) * (1.0 - figures.iops / whole);
+    let text = if lost > 0.0 { latency(lost * 1e6) } else { "no time".to_owned() };
+    Some(format!(" Its faults cost {text}."))
 }
 
 fn comparison_sentence(
@@ -214,7 +286,7 @@ fn comparison_sentence(
         slower.iter().filter_map(|(other, slow)| loss(other, slow, figures)).collect();
     let mut sentences = vec![upper(&lead)];
     if !losses.is_empty() {
-        sentences.push(format!("The difference is lost {}.", joined_texts(&losses)));
+        sentences.push(upper(&format!("{}.", joined_texts(&losses))));
     }
     if !unclear.is_empty() {
         sentences.push(format!("No difference between {name} and {} is shown.", joined(unclear)));
@@ -234,9 +306,10 @@ fn level_sentence(first: &(String, &TestFigures), others: &[(String, &TestFigure
     if let Some((_, last)) = others.iter().rfind(is_not_shown) {
         let ratio = times_text(estimate(figures, last));
         return format!(
-            "No difference between {names} is shown: {} to {}, a ratio of {ratio}.",
-            throughput_text(last),
-            throughput_text(figures)
+            "No difference between {names} is shown: {} {} {}, a ratio of {ratio}.",
+            throughput_text(figures),
+            if others.len() > 1 { "to" } else { "and" },
+            throughput_text(last)
         );
     }
     let limit = busiest_hop(figures).map(|hop| {
@@ -258,12 +331,17 @@ fn level_sentence(first: &(String, &TestFigures), others: &[(String, &TestFigure
     ))
 }
 
-/// Returns the hop that costs the slower system `name` its time, such as `in A at PCIe 3.0 x4 (100% busy)`.
+/// Returns the hop that costs the slower system `name` its time, such as `PCIe 3.0 x4 limits A (100% busy)`.
 fn loss(name: &str, slow: &TestFigures, fast: &TestFigures) -> Option<String> {
     if let Some(flush) = slowest_flush(slow, fast) {
-        return Some(format!("in {name} in the flushes ({flush} each)"));
+        return Some(format!("{name} loses time in the flushes ({flush} each)"));
     }
-    Some(format!("in {name} at {}", place(slowest_hop(slow, fast)?, slow)))
+    let hop = slowest_hop(slow, fast)?;
+    Some(if hop.utilisation >= BUSY {
+        format!("{} {name} ({} busy)", limits_phrase(hop, slow), percent(hop.utilisation))
+    } else {
+        format!("{name} loses time at {} ({} of each request)", hop.name, latency(time(hop)))
+    })
 }
 
 /// Returns the rate of `fast` divided by the rate of `slow`, as `compare` computes it.
@@ -333,14 +411,6 @@ fn slowest_flush(slow: &TestFigures, fast: &TestFigures) -> Option<String> {
     slow.hops.iter().all(|hop| time(hop) < excess).then(|| latency(flush))
 }
 
-fn place(hop: &HopFigures, figures: &TestFigures) -> String {
-    if hop.utilisation >= BUSY {
-        format!("{} ({} busy)", hop_phrase(hop, figures), percent(hop.utilisation))
-    } else {
-        format!("{} ({} of each request)", hop.name, latency(time(hop)))
-    }
-}
-
 /// Returns the name of a hop, with a note if its speed is assumed.
 fn hop_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
     let is_assumed =
@@ -350,7 +420,8 @@ fn hop_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
 
 /// Returns the name of a hop with its verb, such as `PCIe 3.0 x4 limits` or `flash dies limit`.
 fn limits_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
-    let is_plural = hop.name.ends_with('s') && !hop.name.ends_with("us");
+    let is_plural =
+        hop.name.ends_with('s') && !["us", "/s"].iter().any(|end| hop.name.ends_with(end));
     format!("{} {}", hop_phrase(hop, figures), if is_plural { "limit" } else { "limits" })
 }
 
@@ -391,16 +462,15 @@ fn caution(systems: &[(String, &TestFigures)]) -> Option<String> {
     (!cautions.is_empty()).then(|| cautions.join(" "))
 }
 
-/// Formats a ratio, such as `0.0020`, `1.04`, `2`, `2.3` or `14`.
+/// Formats a ratio, such as `0.0020`, `1.04`, `2.30` or `14`.
 fn times(ratio: f64) -> String {
     match ratio {
         ratio if ratio > 0.0 && ratio < 0.0995 => {
             let digits = (1.0 - ratio.log10().floor()).min(12.0) as usize;
             format!("{ratio:.digits$}")
         }
-        ratio if ratio < 1.95 => format!("{ratio:.2}"),
-        ratio if ratio >= 9.95 => significant(ratio.round()).trim_end_matches(".0").to_owned(),
-        ratio => format!("{ratio:.1}").trim_end_matches(".0").to_owned(),
+        ratio if ratio < 9.95 => format!("{ratio:.2}"),
+        ratio => significant(ratio.round()).trim_end_matches(".0").to_owned(),
     }
 }
 
@@ -416,7 +486,8 @@ fn joined_texts(texts: &[String]) -> String {
     }
 }
 
-fn upper(text: &str) -> String {
+/// Returns the text with an upper-case first letter.
+pub(crate) fn upper(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     first + letters.as_str()

@@ -1,7 +1,9 @@
 //! Throughput and latency of a system as a function of queue depth. The first repeat of the page's test is simulated at
-//! each power of two, one depth per step.
+//! each power of two, one depth per step. A slow system's test is longer, so that it completes many times the
+//! outstanding requests: the mean latency of fewer requests omits those that are still outstanding.
 
 use lanemark_lab::{Lab, LabError};
+use lanemark_schema::units::Duration;
 use lanemark_schema::workload::{Test, Workload};
 
 use crate::figures::CurvePoint;
@@ -14,17 +16,24 @@ const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 /// too few completions.
 const IN_FLIGHT_MAX: f64 = 64.0 * 1_048_576.0;
 
+/// Minimum number of completed requests of a point, as a multiple of its outstanding requests.
+const COMPLETED_MIN: f64 = 20.0;
+/// Maximum length of a test that is longer than the page's test.
+const LONGER_MAX: Duration = Duration::from_seconds(120);
+
 #[derive(Debug)]
 pub struct CurveJob {
     assembled: AssembledSystem,
     workload: Workload,
     next: usize,
+    /// Requests a second at the first depth; 0 before it is known.
+    first_iops: f64,
 }
 
 impl CurveJob {
     /// Creates the curve of the test of `workload` on a system.
     pub fn new(assembled: AssembledSystem, workload: Workload) -> Self {
-        Self { assembled, workload, next: 0 }
+        Self { assembled, workload, next: 0, first_iops: 0.0 }
     }
 
     /// Simulates the next depth. A depth whose requests or data exceed the limits of a page ends the curve. Returns
@@ -37,13 +46,23 @@ impl CurveJob {
             let test = self.workload.tests[0].clone();
             test.with(|requests| requests.queue_depth = *depth)
         });
-        let Some(test) = test.filter(is_drawn) else { return Ok(Some(StepReport::done(None))) };
+        let Some(mut test) = test.filter(is_drawn) else {
+            return Ok(Some(StepReport::done(None)));
+        };
+        if self.first_iops > 0.0 {
+            let seconds = COMPLETED_MIN * test.population() as f64 / self.first_iops;
+            let longer = Duration::from_picoseconds((seconds * 1e12) as u64).min(LONGER_MAX);
+            test.duration = test.duration.map(|duration| duration.max(longer));
+        }
         let workload = Workload { tests: vec![test], ..self.workload.clone() };
         let Some(sample) = sample(&self.assembled, &workload, 0, 0, lab)? else {
             return Ok(None);
         };
-        self.next += 1;
         let point = CurvePoint::from_sample(&workload.tests[0], &sample);
+        if self.next == 0 {
+            self.first_iops = point.iops;
+        }
+        self.next += 1;
         Ok(Some(StepReport::Point { point }))
     }
 }

@@ -2,6 +2,7 @@
 
 use lanemark_report::range;
 use lanemark_schema::result::{FaultImpact, Sample};
+use lanemark_schema::text::latency_text;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Fault;
 use serde::{Deserialize, Serialize};
@@ -34,22 +35,27 @@ pub fn reports(faults: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
                 title: title(&text),
                 is_severe: false,
                 sentences: vec![format!(
-                    "Not reached: the test ended after {simulated}. Set an earlier time, or use `lanemark sim --duration`."
+                    "Not reached: the test ended after {}. Set an earlier time or a longer duration.",
+                    time_text(simulated)
                 )],
             }
         } else {
-            report_fault(&text, &uses)
+            report_fault(&text, &uses, simulated)
         }
     };
     faults.iter().map(report).collect()
 }
 
-fn report_fault(text: &str, uses: &[&FaultImpact]) -> FaultReport {
+/// Returns the outcome of a fault in a test that lasts `simulated`.
+fn report_fault(text: &str, uses: &[&FaultImpact], simulated: Duration) -> FaultReport {
     let values_of = |of: fn(&FaultImpact) -> u64| uses.iter().map(move |usage| of(usage));
     let failed = values_of(|usage| usage.failed).max().unwrap_or(0);
     let held = values_of(|usage| usage.held).max().unwrap_or(0);
     let lost = uses.iter().map(|usage| usage.lost).max().unwrap_or_default();
-    let recovery: Option<Vec<Duration>> = uses.iter().map(|usage| usage.recovery).collect();
+    // A request that succeeded after the end of the test is not counted in any figure.
+    let recovery =
+        |usage: &&FaultImpact| usage.recovery.filter(|time| usage.at + *time <= simulated);
+    let recovery: Option<Vec<Duration>> = uses.iter().map(recovery).collect();
     let mut sentences = vec![match failed {
         0 => "No request failed.".to_owned(),
         1 => "1 request failed.".to_owned(),
@@ -79,14 +85,25 @@ fn report_fault(text: &str, uses: &[&FaultImpact]) -> FaultReport {
     });
     let is_dead = recovery.is_none();
     sentences.push(match recovery {
-        None => "No later request succeeded before the test ended.".to_owned(),
-        Some(times) => format!(
-            "The first later request succeeded {} after the fault began.",
-            range(times.into_iter())
-        ),
+        None => {
+            let end = time_text(simulated);
+            format!("No later request succeeded before the test ended after {end}.")
+        }
+        Some(times) => {
+            let ends = [times.iter().min(), times.iter().max()];
+            let mut ends: Vec<String> =
+                ends.into_iter().flatten().map(|time| time_text(*time)).collect();
+            ends.dedup();
+            let after = ends.join(" to ");
+            format!("The first later request succeeded {after} after the fault began.")
+        }
     });
     let is_severe = failed > 0 || silent > 0 || lost > Bytes::ZERO || is_dead;
     FaultReport { title: title(text), is_severe, sentences }
+}
+
+fn time_text(time: Duration) -> String {
+    latency_text(time.nanoseconds() as f64)
 }
 
 /// Returns `Power cut (boot 10ms) at 20 ms` for `power-cut boot=10ms at=20ms`.
@@ -131,12 +148,12 @@ mod tests {
         let cut = fault("power-cut at=20ms boot=10ms");
         let mut usage = FaultImpact {
             fault: cut.to_string(),
-            at: Duration::from_seconds(1),
+            at: Duration::from_microseconds(20_000),
             failed: 32,
             held: 0,
             silent: 0,
             lost: Bytes::kibi(64),
-            recovery: Some(Duration::from_seconds(5)),
+            recovery: Some(Duration::from_microseconds(161_234)),
         };
         let report = &reports(std::slice::from_ref(&cut), &[sample(vec![usage.clone()])])[0];
         assert!(report.title.starts_with("Power cut (boot 10"), "{}", report.title);
@@ -147,17 +164,23 @@ mod tests {
             [
                 "32 requests failed.",
                 "64 KiB of acknowledged data was lost.",
-                "The first later request succeeded 5 s after the fault began."
+                "The first later request succeeded 161 ms after the fault began."
             ]
         );
         let other =
             FaultImpact { failed: 1, held: 3, lost: Bytes::ZERO, recovery: None, ..usage.clone() };
+        let late = FaultImpact { recovery: Some(Duration::from_seconds(10)), ..usage.clone() };
+        let late = &reports(std::slice::from_ref(&cut), &[sample(vec![late])])[0];
+        assert_eq!(
+            late.sentences[2],
+            "No later request succeeded before the test ended after 1.00 s."
+        );
         let both = reports(
             std::slice::from_ref(&cut),
             &[sample(vec![usage.clone()]), sample(vec![other])],
         );
         assert_eq!(both[0].sentences[0], "1 to 32 requests failed.");
-        assert_eq!(both[0].sentences[3], "No later request succeeded before the test ended.");
+        assert_eq!(both[0].sentences[3], late.sentences[2]);
         (usage.failed, usage.lost, usage.silent) = (0, Bytes::ZERO, 2);
         let report = &reports(std::slice::from_ref(&cut), &[sample(vec![usage.clone()])])[0];
         assert!(report.is_severe && report.sentences[1] == "2 requests failed silently.");
@@ -170,7 +193,7 @@ mod tests {
     fn a_fault_after_the_end_of_the_test_is_reported_as_not_reached() {
         let late = fault("latency extra=1ms at=9s for=1s");
         let report = &reports(&[late], &[sample(Vec::new())])[0];
-        assert!(report.sentences[0].starts_with("Not reached: the test ended after 1 s"));
+        assert!(report.sentences[0].starts_with("Not reached: the test ended after 1.00 s."));
         assert!(reports(&[], &[sample(Vec::new())]).is_empty());
     }
 }

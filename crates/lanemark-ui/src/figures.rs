@@ -1,10 +1,12 @@
 //! The figures of a test for a page, as plain numbers whose names contain their units.
 
 use lanemark_lab::LabError;
-use lanemark_report::{palette, path_sentence, phases_sentence, wrong_outcome};
+use lanemark_report::{
+    durable_sentence, palette, path_sentence, phases_sentence, run_warnings, wrong_outcome,
+};
 use lanemark_schema::result::{
-    AssumedLimit, DrawnRates, FILLING_MAX, HopId, PERCENTILES, PathSection, PathUse,
-    PredictionInterval, Sample, SimulatedTarget, TestResult, Warning,
+    AssumedLimit, DrawnRates, HopId, PERCENTILES, PathSection, PathUse, PredictionInterval, Sample,
+    SimulatedTarget,
 };
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::{System, path};
@@ -40,6 +42,12 @@ pub struct TestFigures {
     /// Mean duration of a flush, if the test flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_mean_us: Option<f64>,
+    /// The report's sentence about the flushes of a test that only writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durable: Option<String>,
+    /// Requests a second of the same test without faults, if the test has faults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops_without_faults: Option<f64>,
     /// Percentiles for which there are enough requests, each with its latency.
     pub latency_us: Vec<(f64, f64)>,
     /// The 80% interval, if it is already known.
@@ -105,8 +113,6 @@ pub struct HopFigures {
     pub wait_us: f64,
     /// Mean service time of a request at the hop.
     pub service_us: f64,
-    /// Whether no other hop has a lower ceiling.
-    pub is_bottleneck: bool,
 }
 
 /// Returns the hop that limits `samples`, if a hop is busy nearly all the time.
@@ -123,18 +129,6 @@ fn limit(system: &System, test: &Test, samples: &[Sample]) -> Option<LimitingHop
         is_assumed: assumed.is_some(),
         value: assumed.as_ref().map(value),
     })
-}
-
-/// Returns the warnings about `samples`.
-fn warnings(system: &System, test: &Test, samples: &[Sample]) -> Vec<String> {
-    let assumed = samples.first().and_then(|sample| system.assumed_limit(test, sample));
-    let assumed = assumed.map(|limit| format!("{limit}; {}", limit.advice()));
-    let filling = |sample: &Sample| sample.drive.map_or(0.0, |drive| drive.filling());
-    let share = samples.iter().map(filling).fold(0.0, f64::max);
-    let warning = Warning::BufferFilling { test: test.name.clone(), share };
-    let filling = (share > FILLING_MAX).then(|| warning.to_string());
-    let phases = phases(test, samples).map(|phases| format!("{}: {phases}", test.name));
-    assumed.into_iter().chain(phases).chain(filling).collect()
 }
 
 /// Returns the phases of the first sample, without the name of the test.
@@ -157,17 +151,18 @@ impl TestFigures {
     ) -> Result<Self, LabError> {
         let system = &assembled.system;
         let test = &workload.tests[index];
-        let result = TestResult::new(workload, test, samples);
+        let one = Workload { tests: vec![test.clone()], ..workload.clone() };
+        let run = assembled.result(&one, vec![samples]);
+        let result = &run.tests[0];
         let samples = result.samples.as_slice();
         let last = samples.last().ok_or_else(|| LabError::run("no request completed"))?;
         let throughput = &result.throughput_bytes_per_second;
         let latency = result.latency();
         let view = path::view(system, test, Some(last.throughput()));
-        let least = view.hops.iter().filter_map(|hop| Some(hop.ceiling?.0)).min();
         let used = last.path.iter().flat_map(|path| &path.hops);
         let hops = used.map(|hop| {
             let law = view.hops.iter().find(|hop_view| hop_view.id == hop.id);
-            let ceiling = law.and_then(|law| law.ceiling).or(hop.ceiling);
+            let ceiling = hop.ceiling.or(law.and_then(|law| law.ceiling));
             HopFigures {
                 id: hop.id,
                 name: hop.name.clone(),
@@ -178,7 +173,6 @@ impl TestFigures {
                 ceiling_megabytes_per_second: ceiling.map(|rate| rate.as_megabytes()),
                 wait_us: hop.wait_ns / 1e3,
                 service_us: hop.service_ns / 1e3,
-                is_bottleneck: least.is_some() && ceiling.map(|rate| rate.0) == least,
             }
         });
         let supported = PERCENTILES.into_iter().filter_map(|percentile| {
@@ -188,6 +182,8 @@ impl TestFigures {
         Ok(Self {
             test: test.name.clone(),
             flush_mean_us: flushes.map(|flushes| flushes.latency.mean_ns() / 1e3),
+            durable: durable_sentence(result),
+            iops_without_faults: None,
             is_random: path::is_random(test),
             repeats: if is_first { 0 } else { samples.len() },
             requests: samples.iter().map(Sample::operations).sum(),
@@ -205,24 +201,25 @@ impl TestFigures {
             hops: hops.collect(),
             bottleneck: path_sentence(&view),
             limit: limit(system, test, samples),
-            warnings: warnings(system, test, samples),
+            warnings: run_warnings(&run),
             phases: phases(test, samples),
-            wrong: wrong_outcome(&result),
+            wrong: wrong_outcome(result),
             failed: samples.iter().map(|sample| sample.errors.total()).sum(),
             faults: reports(&assembled.faults, samples),
         })
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
     pub queue_depth: u32,
     /// Throughput in MB/s, 10^6 bytes a second.
     pub megabytes_per_second: f64,
     /// Requests a second.
     pub iops: f64,
+    /// Mean latency of a request with its flush, if the test flushes.
     pub latency_mean_us: f64,
-    /// Latency that 99% of the requests do not exceed, if there are enough requests to determine it.
+    /// Latency that 99% of the requests do not exceed, if there are enough requests to determine it, and no flushes.
     pub latency_p99_us: Option<f64>,
 }
 
@@ -230,12 +227,18 @@ impl CurvePoint {
     /// Returns the point of a simulated test.
     pub fn from_sample(test: &Test, sample: &Sample) -> Self {
         let latency = sample.latency();
+        let flushes = sample.flushes.as_ref().map(|flushes| &flushes.latency);
+        let flushes = flushes.filter(|flushes| flushes.count() > 0);
+        let flush_ns = flushes.map_or(0.0, |flushes| {
+            flushes.mean_ns() * flushes.count() as f64 / sample.operations().max(1) as f64
+        });
+        let p99 = latency.percentile_ns(99.0).filter(|_| flushes.is_none());
         Self {
             queue_depth: test.issue_depth(),
             megabytes_per_second: sample.throughput().0 as f64 / 1e6,
             iops: sample.iops(),
-            latency_mean_us: latency.mean_ns() / 1e3,
-            latency_p99_us: latency.percentile_ns(99.0).map(|ns| ns as f64 / 1e3),
+            latency_mean_us: (latency.mean_ns() + flush_ns) / 1e3,
+            latency_p99_us: p99.map(|ns| ns as f64 / 1e3),
         }
     }
 }
@@ -275,20 +278,12 @@ mod tests {
                 "{}",
                 hop.name
             );
-            let ceiling = hop_view.and_then(|hop_view| hop_view.ceiling).or(used.ceiling);
+            let ceiling = used.ceiling.or(hop_view.and_then(|hop_view| hop_view.ceiling));
             assert_eq!(hop.ceiling_megabytes_per_second, ceiling.map(|rate| rate.as_megabytes()));
             assert_eq!((hop.wait_us, hop.service_us), (used.wait_ns / 1e3, used.service_ns / 1e3));
             laws.insert(hop.law.clone());
         }
         assert!(laws.len() > 4, "{laws:?}");
-        let bottleneck: Vec<f64> = figures
-            .hops
-            .iter()
-            .filter(|hop| hop.is_bottleneck)
-            .filter_map(|hop| hop.ceiling_megabytes_per_second)
-            .collect();
-        let all = figures.hops.iter().filter_map(|hop| hop.ceiling_megabytes_per_second);
-        assert_eq!(bottleneck, [all.fold(f64::INFINITY, f64::min)]);
     }
 
     fn of_test(test: &Test) -> Workload {
@@ -328,16 +323,14 @@ mod tests {
             };
             Sample { drive: Some(drive), ..sample(10, &[50]) }
         };
-        let count = |samples: &[Sample]| {
-            let all = warnings(&asked.system, &test, samples);
-            let share =
-                |share| Warning::BufferFilling { test: test.name.clone(), share }.to_string();
-            (all.contains(&share(0.02)), all.len())
+        let has_warning = |sample: Sample| {
+            let all = TestFigures::compute(&asked, &of_test(&test), 0, vec![sample], false);
+            all.unwrap().warnings.iter().any(|text| text.contains("filled the write buffer"))
         };
-        assert_eq!(count(&[filled(100)]), (false, 0));
-        assert_eq!(count(&[filled(200)]), (true, 1));
-        assert_eq!(count(&[filled(50), filled(200), filled(10)]), (true, 1));
-        assert_eq!(count(&[sample(10, &[50])]), (false, 0));
+        assert!(!has_warning(filled(100)));
+        assert!(has_warning(filled(200)));
+        // Without a completed request there is no rate that the buffer could distort.
+        assert!(!has_warning(Sample { writes: None, ..filled(200) }));
     }
 
     #[test]
@@ -380,6 +373,27 @@ mod tests {
         assert_eq!(alone.spread, 0.03);
         let both = compute(&[one, other], false).unwrap();
         assert!((both.spread - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_point_of_a_flushed_test_contains_the_flush() {
+        let (_, test) = example();
+        let mut flushed = sample(10, &[20; 200]);
+        flushed.flushes = sample(10, &[980; 200]).writes;
+        let point = CurvePoint::from_sample(&test, &flushed);
+        assert!((point.latency_mean_us - 1_000.0).abs() < 1e-9);
+        assert_eq!(point.latency_p99_us, None);
+    }
+
+    #[test]
+    fn the_warnings_of_the_command_and_the_reason_for_missing_percentiles_are_shown() {
+        let (asked, test) = example();
+        let samples = vec![sample(10, &[100; 300])];
+        let figures = TestFigures::compute(&asked, &of_test(&test), 0, samples, false).unwrap();
+        for text in ["only one repeat", "p99 and beyond are not shown"] {
+            let is_shown = figures.warnings.iter().any(|warning| warning.contains(text));
+            assert!(is_shown, "{text}: {:?}", figures.warnings);
+        }
     }
 
     #[test]

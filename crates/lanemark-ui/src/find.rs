@@ -6,6 +6,7 @@ use lanemark_study::document::Document;
 use lanemark_study::search::{FoundSystem, LibraryIndex, SearchResult};
 use serde::{Deserialize, Serialize};
 
+use crate::answer::upper;
 use crate::machine;
 
 /// Maximum number of systems in an answer.
@@ -52,8 +53,11 @@ pub fn add_machine(index: &mut LibraryIndex, file: &Document) -> Result<(), LabE
 
 /// Answers a search box.
 pub fn find(index: &LibraryIndex, library: &Library, request: &FindRequest) -> FindResponse {
-    let result = index.find(library, &request.text, request.present.as_deref(), FOUND_MAX);
-    FindResponse { advice: advice(&result), found: result.found.into_iter().map(to_json).collect() }
+    let present = request.present.as_deref();
+    let result = index.find(library, &request.text, present, FOUND_MAX + 1);
+    let advice = advice(&result);
+    let found = result.found.into_iter().take(FOUND_MAX).map(to_json).collect();
+    FindResponse { advice, found }
 }
 
 fn to_json(found_system: FoundSystem) -> FoundSystemJson {
@@ -70,21 +74,21 @@ fn to_json(found_system: FoundSystem) -> FoundSystemJson {
 
 fn advice(result: &SearchResult) -> Option<String> {
     if let Some(misfit) = &result.misfit {
-        return Some(format!("{misfit}."));
+        return Some(upper(&format!("{misfit}.")));
     }
     let shortened_word = |word: &String| -> String { word.chars().take(WORD_MAX).collect() };
     let words: Vec<String> = result.unknown.iter().take(3).map(shortened_word).collect();
     match (words.as_slice(), result.found.is_empty()) {
-        ([], false) => None,
+        ([], false) => (result.found.len() > FOUND_MAX)
+            .then(|| format!("More than {FOUND_MAX} systems match; add a word to narrow them.")),
         ([], true) => Some(
             "No system matches these words. Name a drive, a platform and a port: 980 pro b550 \
              second slot."
                 .to_owned(),
         ),
-        (words, _) => Some(format!(
-            "No drive or platform of the library is named {}. `lanemark library` lists all of them.",
-            words.join(" ")
-        )),
+        (words, _) => {
+            Some(format!("No drive or platform of the library is named {}.", words.join(" ")))
+        }
     }
 }
 
@@ -122,7 +126,9 @@ mod tests {
         assert!(advice.contains(&format!("named {}.", "q".repeat(WORD_MAX))), "{advice}");
         let none = ask("qqqq zzzz");
         assert!(none.found.is_empty() && none.advice.unwrap().contains("qqqq zzzz"));
-        assert!(ask("kioxia pm6 in a b550").advice.unwrap().starts_with("no port of AMD B550"));
+        assert!(ask("kioxia pm6 in a b550").advice.unwrap().starts_with("No port of AMD B550"));
+        let many = ask("samsung");
+        assert_eq!((many.found.len(), many.advice.unwrap().get(..11)), (8, Some("More than 8")));
         assert!(ask("\u{0}\u{7}").found.is_empty());
     }
 }

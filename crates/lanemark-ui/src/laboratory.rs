@@ -195,7 +195,7 @@ impl Laboratory {
         };
         let report = match &mut work {
             SteppedWork::One(simulation) => simulation.step(&self.library, &self.lab)?,
-            SteppedWork::Workload(run) => run.step(&self.lab)?,
+            SteppedWork::Workload(run) => run.step(&self.library, &self.lab)?,
             SteppedWork::Curve(curve) => curve.step(&self.lab)?,
         };
         let Some(report) = report else {

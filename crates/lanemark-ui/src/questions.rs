@@ -1,11 +1,12 @@
 //! The beginning of a page: the list of the library, the presets of the test, and well-known questions. Each question
 //! is a link that anyone can send.
 
+use lanemark_schema::workload::Fault;
 use lanemark_study::Library;
 use serde::Serialize;
 
 use crate::listing::{self, Listing};
-use crate::request::{OffsetOrder, TestRequest};
+use crate::request::{OffsetOrder, SystemRequest, TestRequest};
 
 /// The data in a page at its start.
 #[derive(Debug, Serialize)]
@@ -13,6 +14,8 @@ pub struct PageStart {
     library: Listing,
     presets: Vec<Preset>,
     questions: Vec<Question>,
+    /// The kinds of faults.
+    faults: Vec<&'static str>,
 }
 
 /// A preset of the test.
@@ -28,7 +31,7 @@ pub struct Question {
     /// The part of the address after `#question=`.
     pub id: &'static str,
     pub title: &'static str,
-    pub systems: Vec<&'static str>,
+    pub systems: Vec<SystemRequest>,
     pub test: TestRequest,
 }
 
@@ -36,7 +39,8 @@ impl PageStart {
     /// Returns the beginning of a page with the built-in library.
     pub fn new() -> Self {
         let library = listing::listing(&Library::built_in());
-        Self { library, presets: presets().into(), questions: questions().into() }
+        let faults = Fault::kinds().collect();
+        Self { library, presets: presets().into(), questions: questions().into(), faults }
     }
 }
 
@@ -59,6 +63,10 @@ fn database() -> TestRequest {
     span("8 GiB", test("8 KiB", OffsetOrder::Random, 70.0, 32))
 }
 
+fn systems<const N: usize>(names: [&str; N]) -> Vec<SystemRequest> {
+    names.map(SystemRequest::named).into()
+}
+
 fn boot() -> TestRequest {
     span("8 GiB", test("16 KiB", OffsetOrder::Random, 95.0, 4))
 }
@@ -78,32 +86,38 @@ pub fn presets() -> [Preset; 4] {
 /// Returns the questions.
 pub fn questions() -> [Question; 8] {
     let fast = "samsung-980-pro-1tb@amd-b550:m2";
+    let third = ("platform.port.m2.pcie.generation".to_owned(), "3".to_owned());
+    let slow = SystemRequest { set: vec![third], ..SystemRequest::named(fast) };
     [
         Question {
             id: "pcie-4",
             title: "Does my SSD need PCIe 4.0?",
-            systems: vec![fast, "samsung-980-pro-1tb@amd-b450:m2"],
+            systems: vec![SystemRequest::named(fast), slow],
             test: boot(),
         },
         Question {
             id: "sata-or-nvme",
             title: "SATA or NVMe for my database?",
-            systems: vec![
+            systems: systems([
                 "samsung-860-pro-1tb@workstation-z170:sata",
                 "samsung-970-pro-1tb@workstation-z170:m2",
-            ],
-            test: database(),
+            ]),
+            // One processor core would limit the faster drive.
+            test: TestRequest { threads: 4, ..database() },
         },
         Question {
             id: "chipset-slot",
             title: "What does the chipset slot cost?",
-            systems: vec!["samsung-980-pro-1tb@amd-b650:m2", "samsung-980-pro-1tb@amd-b650:m2-2"],
+            systems: systems([
+                "samsung-980-pro-1tb@amd-b650:m2",
+                "samsung-980-pro-1tb@amd-b650:m2-2",
+            ]),
             test: test("4 KiB", OffsetOrder::Random, 100.0, 1),
         },
         Question {
             id: "full-cache",
             title: "How long until the cache is full?",
-            systems: vec![fast],
+            systems: systems([fast]),
             test: TestRequest {
                 duration: "60 s".to_owned(),
                 ..span("256 GiB", test("1 MiB", OffsetOrder::Sequential, 0.0, 8))
@@ -112,28 +126,28 @@ pub fn questions() -> [Question; 8] {
         Question {
             id: "one-uplink",
             title: "Four drives behind one uplink",
-            systems: vec![
+            systems: systems([
                 "stripe-64KiB:samsung-860-pro-1tb@intel-x99:sata+sata-2+sata-3+sata-4",
                 "stripe-64KiB:samsung-860-pro-1tb@intel-z270:sata+sata-2+sata-3+sata-4",
-            ],
+            ]),
             test: test("1 MiB", OffsetOrder::Sequential, 100.0, 8),
         },
         Question {
             id: "queue-depth",
             title: "How deep a queue?",
-            systems: vec![fast],
+            systems: systems([fast]),
             test: test("4 KiB", OffsetOrder::Random, 100.0, 32),
         },
         Question {
             id: "etcd",
             title: "Is this drive good enough for etcd?",
-            systems: vec![fast, "intel-dc-p4510-1tb@server-xeon-scalable-sas3008:bay"],
+            systems: systems([fast, "intel-dc-p4510-1tb@server-xeon-scalable-sas3008:bay"]),
             test: TestRequest { flush: true, ..test("4 KiB", OffsetOrder::Sequential, 0.0, 1) },
         },
         Question {
             id: "cloud",
             title: "Cloud volume or local drive?",
-            systems: vec!["aws-gp3-1tib@aws-m5-4xlarge:volume", fast],
+            systems: systems(["aws-gp3-1tib@aws-m5-4xlarge:volume", fast]),
             test: database(),
         },
     ]
@@ -145,7 +159,7 @@ mod tests {
 
     use super::*;
     use crate::command;
-    use crate::request::{SLOTS, SystemRequest};
+    use crate::request::SLOTS;
 
     #[test]
     fn each_question_and_preset_can_be_simulated() {
@@ -155,8 +169,7 @@ mod tests {
             assert!(question.systems.len() <= usize::from(SLOTS), "{}", question.id);
             command::workload(&question.test, &[]).unwrap();
             for system in &question.systems {
-                let request = SystemRequest::named(system);
-                request.assemble(&library).unwrap_or_else(|error| panic!("{system}: {error}"));
+                system.assemble(&library).unwrap_or_else(|error| panic!("{system:?}: {error}"));
             }
         }
         let ids: BTreeSet<&str> = questions.iter().map(|question| question.id).collect();

@@ -31,7 +31,7 @@ pub const MEMORY: Bytes = Bytes(100_000_000);
 /// Maximum number of systems on a page.
 pub const SLOTS: u8 = 4;
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SystemRequest {
     /// The system, `drive@platform:port`.
@@ -152,9 +152,11 @@ impl SystemRequest {
         };
         check_name(library, LibraryKind::Platform, platform)?;
         host.map_or(Ok(()), |host| check_name(library, LibraryKind::Host, host))?;
-        let set =
-            self.set.iter().map(|(parameter, value)| setting(&format!("{parameter}={value}")));
-        let settings = set.collect::<Result<Vec<_>, _>>()?;
+        let read = |(parameter, value): &(String, String)| {
+            let (setting, _) = setting(&format!("{parameter}={value}"))?;
+            Ok((setting, Location::file(format!("{parameter} = {value}"))))
+        };
+        let settings = self.set.iter().map(read).collect::<Result<Vec<_>, LabError>>()?;
         let system = assemble(library, &self.system, &settings)?;
         let read = |text: &String| {
             let fault = text.parse::<Fault>();

@@ -6,7 +6,10 @@
 use lanemark_lab::described::{MatchedDrive, described_drives, described_paths, described_text};
 use lanemark_lab::results::{self, SavedResult};
 use lanemark_lab::{LabError, encoding, weight};
-use lanemark_report::{Style, inspection_svg, inspection_text, power_cut_verdict};
+use lanemark_report::{
+    Style, inspection_svg, inspection_text, power_cut_verdict, results_answer, run_warnings,
+    study_answer,
+};
 use lanemark_schema::result::{
     Inspection, LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
 };
@@ -39,6 +42,10 @@ pub struct FileJson {
     title: String,
     /// The verdicts about the data after the power cuts of a trial, which come before any rate.
     verdicts: Vec<String>,
+    /// The command's first sentence about the runs.
+    answer: Option<String>,
+    /// The command's warnings about the runs.
+    warnings: Vec<String>,
     /// The tests, grouped by system.
     tests: Vec<TestJson>,
     /// Number of tests that are omitted because the file has too many.
@@ -123,7 +130,11 @@ pub fn read(library: &Library, bytes: Vec<u8>) -> Result<FileJson, LabError> {
     if let Some(inspection) = described_paths(&text, NAME) {
         return Ok(path_list(&inspection?));
     }
-    let (title, runs) = runs(&text)?;
+    if text.lines().any(|line| line.trim() == "[study]") {
+        return Err(LabError::input(format!("{NAME} is a study, without results"))
+            .hint("run it with `lanemark study FILE`, and drop the result"));
+    }
+    let (title, answer, runs) = runs(&text)?;
     let all: usize = runs.iter().map(|(_, run)| run.tests.len()).sum();
     let tests: Vec<TestJson> = runs
         .iter()
@@ -138,23 +149,34 @@ pub fn read(library: &Library, bytes: Vec<u8>) -> Result<FileJson, LabError> {
     if tests.is_empty() {
         return Err(LabError::input(format!("{NAME} contains no completed test")));
     }
-    let verdict = |(label, run): &(Option<String>, RunResult)| {
+    let verdict = |(label, run): &LabelledRun| {
         power_cut_verdict(label.as_deref().unwrap_or(&run.workload.name), run)
     };
-    let verdicts = runs.iter().filter_map(verdict).collect();
+    let verdicts: Vec<String> = runs.iter().filter_map(verdict).collect();
+    let runs: Vec<&RunResult> = runs.iter().map(|(_, run)| run).collect();
+    let answer = answer.or_else(|| results_answer(None, &runs)).filter(|_| verdicts.is_empty());
+    let mut warnings: Vec<String> = Vec::new();
+    for warning in runs.iter().flat_map(|run| run_warnings(run)) {
+        if warnings.len() < LINES_MAX && !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
     // A test may have several rows.
     let left_out = all - tests.last().map_or(0, |test| test.number + 1);
-    Ok(FileJson { title, verdicts, left_out, tests, ..FileJson::default() })
+    Ok(FileJson { title, verdicts, answer, warnings, left_out, tests, ..FileJson::default() })
 }
 
-/// Reads the title and the runs of a result; the runs of a study have labels.
-fn runs(text: &str) -> Result<(String, Vec<(Option<String>, RunResult)>), LabError> {
+type LabelledRun = (Option<String>, RunResult);
+
+/// Reads the title and the runs of a result; a study has an answer, and its runs have labels.
+fn runs(text: &str) -> Result<(String, Option<String>, Vec<LabelledRun>), LabError> {
     weight::check(NAME, text, HISTOGRAMS_MAX)?;
     Ok(match results::read_any(NAME, text)? {
-        SavedResult::Run(run) => (run.workload.name.clone(), vec![(None, *run)]),
+        SavedResult::Run(run) => (run.workload.name.clone(), None, vec![(None, *run)]),
         SavedResult::Study(study) => {
+            let answer = study_answer(&study);
             let runs = study.systems.into_iter().map(|system| (Some(system.label), system.run));
-            (study.title, runs.collect())
+            (study.title, Some(answer), runs.collect())
         }
     })
 }
@@ -167,8 +189,8 @@ pub fn shown_runs(bytes: Vec<u8>, shown: &[usize]) -> Result<Vec<RunResult>, Lab
     let text = encoding::decoded(bytes)
         .map_err(|message| LabError::input(format!("{NAME}: {message}")))?;
     let mut numbers = 0..;
-    let (_, runs) = runs(&text)?;
-    let keep = |(label, mut run): (Option<String>, RunResult)| {
+    let (_, _, runs) = runs(&text)?;
+    let keep = |(label, mut run): LabelledRun| {
         run.tests.retain(|_| numbers.next().is_some_and(|number| shown.contains(&number)));
         let is_shown = |name: &str| run.tests.iter().any(|result| result.test.name == name);
         run.warnings.retain(|warning| warning.test().is_none_or(is_shown));
@@ -479,6 +501,15 @@ mod tests {
     }
 
     #[test]
+    fn the_answer_and_the_warnings_of_the_command_are_read() {
+        let run = run(1);
+        let read = read_file(serde_json::to_vec(&run).unwrap()).unwrap();
+        assert_eq!(read.answer, results_answer(None, &[&run]));
+        assert!(read.answer.is_some());
+        assert!(read.warnings.iter().any(|text| text.starts_with("only one repeat: ")));
+    }
+
+    #[test]
     fn a_test_with_a_row_for_each_direction_is_one_test() {
         let text = include_str!("../../lanemark-formats/tests/foreign/iometer.csv");
         let summary = read_file(text.into()).unwrap();
@@ -504,6 +535,7 @@ mod tests {
             (b"\x00\x01\x02".to_vec(), "not a result in a known format"),
             (b"{\"blockdevices\": []}".to_vec(), "no drives are listed"),
             (b"{}".to_vec(), "is not a Lanemark result"),
+            (b"# a page\n[study]\ntitle = \"x\"\n".to_vec(), "is a study, without results"),
             (b"[1, 2]".to_vec(), "not a result in a known format"),
             (br#"{"schema_version": 1, "tests": []}"#.to_vec(), "damaged"),
             (deep.into_bytes(), "is no"),

@@ -29,7 +29,7 @@ pub fn study(
     };
     let names = systems.iter().map(&mut name_of_system).collect::<Result<Vec<_>, LabError>>()?;
     let mut text = format!(
-        "# Systems and a test from `lanemark ui`. To run it: lanemark study FILE\n{}\n[study]\n\
+        "# Systems and a test of the laboratory page. To run it: lanemark study FILE\n{}\n[study]\n\
          title    = {}\nquestion = \"How do these systems compare under one load?\"\n\n",
         if names.iter().any(|(_, is_here)| *is_here) {
             format!(

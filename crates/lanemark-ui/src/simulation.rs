@@ -6,6 +6,7 @@
 use lanemark_lab::clock::Stopwatch;
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, LabError, LabRun, RunLength};
+use lanemark_report::durable_sentence;
 use lanemark_schema::result::{Provenance, RunResult, Sample, TestResult};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
@@ -46,6 +47,11 @@ pub enum StepReport {
 }
 
 impl StepReport {
+    /// Reports the figures of the test with the number `index`.
+    pub fn figures(index: usize, figures: TestFigures) -> Self {
+        Self::Figures { index, figures: Box::new(figures) }
+    }
+
     /// Reports the end of a simulation.
     pub fn done(result: Option<RunResult>) -> Self {
         Self::Done { result: result.and_then(|result| serde_json::to_string(&result).ok()) }
@@ -103,7 +109,7 @@ impl Simulation {
                 let Some(sample) = first_sample(&self.assembled, test, lab)? else {
                     return Ok(None);
                 };
-                self.figures(vec![sample], true, None)
+                Ok(Some(StepReport::figures(0, self.figures(vec![sample], true)?)))
             }
             SimulationStage::Repeats => {
                 let repeat = self.samples.len() as u32;
@@ -113,22 +119,11 @@ impl Simulation {
                 if self.samples.len() as u32 == self.repeats {
                     self.stage = SimulationStage::Interval;
                 }
-                self.figures(self.samples.clone(), false, None)
+                Ok(Some(StepReport::figures(0, self.figures(self.samples.clone(), false)?)))
             }
             SimulationStage::Interval => {
                 self.stage = SimulationStage::Done;
-                let mut result = self.result();
-                let subject = self.assembled.drawn(library);
-                lab.add_intervals(&subject, &mut result, &mut |_| ())?;
-                if lab.cancel.is_cancelled() {
-                    return Ok(None);
-                }
-                let test = result.tests.first().filter(|test| test.interval.is_some()).cloned();
-                self.result = Some(result);
-                match test {
-                    None => Ok(Some(StepReport::done(self.result.take()))),
-                    test => self.figures(self.samples.clone(), false, test),
-                }
+                self.refine(library, lab)
             }
             SimulationStage::Done => Ok(Some(StepReport::done(self.result.take()))),
         }
@@ -139,22 +134,33 @@ impl Simulation {
         self.assembled.result(&self.workload, vec![self.samples.clone()])
     }
 
-    fn figures(
-        &self,
-        samples: Vec<Sample>,
-        is_first: bool,
-        with_interval: Option<TestResult>,
-    ) -> Result<Option<StepReport>, LabError> {
-        let mut figures =
-            TestFigures::compute(&self.assembled, &self.workload, 0, samples, is_first)?;
-        if let Some(TestResult { test, interval, drawn, .. }) = with_interval {
-            let target = self.assembled.system.target.clone();
-            figures.interval = interval;
-            let path = self.samples.first().and_then(|sample| sample.path.clone());
-            figures.prediction = drawn.map(|drawn| PagePrediction { target, test, drawn, path });
+    /// Reports the figures with their interval or, for a test with faults, with the rate without them.
+    fn refine(&mut self, library: &Library, lab: &Lab) -> Result<Option<StepReport>, LabError> {
+        let mut result = self.result();
+        lab.add_intervals(&self.assembled.drawn(library), &mut result, &mut |_| ())?;
+        if lab.cancel.is_cancelled() {
+            return Ok(None);
         }
-        let figures = Box::new(figures);
-        Ok(Some(StepReport::Figures { index: 0, figures }))
+        let mut figures = self.figures(self.samples.clone(), false)?;
+        if !self.workload.faults.is_empty() {
+            let whole = Workload { faults: Vec::new(), ..self.workload.clone() };
+            let sample = sample(&self.assembled, &whole, 0, 0, lab)?;
+            let Some(sample) = sample else { return Ok(None) };
+            figures.iops_without_faults = Some(sample.iops());
+        }
+        let test = result.tests[0].clone();
+        self.result = Some(result);
+        figures.durable = durable_sentence(&test);
+        let TestResult { test, interval, drawn, .. } = test;
+        figures.interval = interval;
+        let target = self.assembled.system.target.clone();
+        let path = self.samples.first().and_then(|sample| sample.path.clone());
+        figures.prediction = drawn.map(|drawn| PagePrediction { target, test, drawn, path });
+        Ok(Some(StepReport::figures(0, figures)))
+    }
+
+    fn figures(&self, samples: Vec<Sample>, is_first: bool) -> Result<TestFigures, LabError> {
+        TestFigures::compute(&self.assembled, &self.workload, 0, samples, is_first)
     }
 }
 
@@ -167,7 +173,7 @@ impl AssembledSystem {
     }
 
     /// Returns the system as one whose values can be drawn.
-    fn drawn<'s>(&'s self, library: &'s Library) -> DrawnSystem<'s> {
+    pub fn drawn<'s>(&'s self, library: &'s Library) -> DrawnSystem<'s> {
         let name = self.system.target.system.as_str();
         DrawnSystem { library, name, settings: &self.settings, ranges: &[] }
     }

@@ -1,7 +1,10 @@
-//! Several tests on a system, such as CrystalDiskMark's eight: each is simulated as `lanemark sim` does, in order.
+//! Several tests on a system, such as CrystalDiskMark's eight: each is simulated as `lanemark sim` does, in order. The
+//! intervals of all tests follow, and then the figures of each test again.
+
+use std::collections::VecDeque;
 
 use lanemark_lab::{Lab, LabError};
-use lanemark_schema::result::Sample;
+use lanemark_schema::result::{RunResult, Sample};
 use lanemark_schema::workload::{AverageMethod, Test, TestOrder, Workload};
 use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
@@ -20,6 +23,10 @@ pub struct WorkloadRun {
     workload: Workload,
     /// The samples of the tests that have ended.
     samples: Vec<Vec<Sample>>,
+    /// The figures of the tests that have ended and whose intervals are not yet reported.
+    figures: VecDeque<TestFigures>,
+    /// The result with intervals, after the step that computes them.
+    result: Option<RunResult>,
 }
 
 /// Returns the workload `name` of the library, if it can be simulated for a page.
@@ -97,19 +104,18 @@ impl WorkloadRun {
     pub fn new(assembled: AssembledSystem, workload: Workload) -> Self {
         // A page's faults apply to all tests, as with `lanemark sim --fault`.
         let faults = assembled.faults.clone();
-        Self { assembled, workload: Workload { faults, ..workload }, samples: Vec::new() }
+        let workload = Workload { faults, ..workload };
+        Self { assembled, workload, samples: Vec::new(), figures: VecDeque::new(), result: None }
     }
 
     /// Runs the next test. Returns `None` if the run was cancelled.
     ///
     /// # Errors
     /// Returns an error if the test does not fit the system, or takes too long.
-    pub fn step(&mut self, lab: &Lab) -> Result<Option<StepReport>, LabError> {
+    pub fn step(&mut self, library: &Library, lab: &Lab) -> Result<Option<StepReport>, LabError> {
         let index = self.samples.len();
         if index >= self.workload.tests.len() {
-            let samples = std::mem::take(&mut self.samples);
-            let result = self.assembled.result(&self.workload, samples);
-            return Ok(Some(StepReport::done(Some(result))));
+            return self.refine(library, lab);
         }
         let mut samples = Vec::new();
         for repeat in 0..repeats(lab, &self.assembled, &self.workload, index) {
@@ -119,6 +125,26 @@ impl WorkloadRun {
         }
         self.samples.push(samples.clone());
         let figures = TestFigures::compute(&self.assembled, &self.workload, index, samples, false)?;
-        Ok(Some(StepReport::Figures { index, figures: Box::new(figures) }))
+        self.figures.push_back(figures.clone());
+        Ok(Some(StepReport::figures(index, figures)))
+    }
+
+    /// Computes the intervals of all tests once, and reports the figures of the next test with its interval.
+    fn refine(&mut self, library: &Library, lab: &Lab) -> Result<Option<StepReport>, LabError> {
+        if self.result.is_none() {
+            let mut result = self.assembled.result(&self.workload, self.samples.clone());
+            lab.add_intervals(&self.assembled.drawn(library), &mut result, &mut |_| ())?;
+            if lab.cancel.is_cancelled() {
+                return Ok(None);
+            }
+            self.result = Some(result);
+        }
+        let tests = self.result.as_ref().map_or(&[][..], |result| &result.tests);
+        let index = tests.len() - self.figures.len().min(tests.len());
+        let Some(mut figures) = self.figures.pop_front() else {
+            return Ok(Some(StepReport::done(self.result.take())));
+        };
+        figures.interval = tests[index].interval.clone();
+        Ok(Some(StepReport::figures(index, figures)))
     }
 }

@@ -102,11 +102,11 @@ fn the_module_simulates_each_question_and_preset_like_native_code() {
     let mut native = Laboratory::default();
     let of_questions = questions().into_iter().flat_map(|question| {
         let test = question.test;
-        question.systems.into_iter().map(move |system| (system, test.clone()))
+        question.systems.into_iter().map(move |system| (json!(system), test.clone()))
     });
-    let presets = presets().into_iter().map(|preset| (SYSTEM, preset.test));
+    let presets = presets().into_iter().map(|preset| (json!({"system": SYSTEM}), preset.test));
     for (system, test) in of_questions.chain(presets) {
-        let body = json!({"system": {"system": system}, "test": test});
+        let body = json!({"system": system, "test": test});
         let mut reply = same(&mut module, &mut native, "simulate", &body);
         let mut count = 0;
         while !reply.contains("\"stage\":\"done\"") {

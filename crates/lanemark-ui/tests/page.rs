@@ -276,7 +276,7 @@ fn a_question_is_a_link_and_its_sentence_has_figures_of_one_stage() {
     let questions = lanemark_ui::questions::questions();
     let question = questions.iter().find(|question| question.id == "chipset-slot").unwrap();
     let named = question.systems.iter().zip(["Port m2", "Port m2-2"]).map(|(system, name)| {
-        let body = json!({"system": {"system": system}, "test": question.test});
+        let body = json!({"system": system, "test": question.test});
         let reports = client::steps(&mut laboratory, "simulate", &body).unwrap();
         json!({"name": name, "figures": reports.last().unwrap()["figures"]})
     });

@@ -21,16 +21,23 @@ const LOG_MOST: f64 = 8192.0;
 /// Returns a sentence for each test of `run` that writes without reading and flushes.
 pub(crate) fn sentences(run: &RunResult) -> Vec<String> {
     let several = run.tests.len() > 1;
-    // A result that does not state the use of the page cache comes from a program that uses it by default.
+    // A result that does not state the use of the page cache comes from a program that uses it by default. A simulated
+    // flush does not depend on the page cache.
     let is_buffered = match &run.target {
         Target::Measured(target) => target.direct != Some(true),
-        Target::Simulated(_) | Target::Database(_) => false,
+        Target::Simulated(_) => true,
+        Target::Database(_) => false,
     };
     let sentences = run.tests.iter().filter_map(|test| {
         let sentence = sentence(test, is_buffered)?;
         Some(if several { format!("{}: {sentence}", test.test.name) } else { sentence })
     });
     sentences.collect()
+}
+
+/// Returns the sentence for a simulated test that writes without reading and flushes.
+pub fn durable_sentence(result: &TestResult) -> Option<String> {
+    sentence(result, true)
 }
 
 fn sentence(result: &TestResult, is_buffered: bool) -> Option<String> {
@@ -49,6 +56,8 @@ fn sentence(result: &TestResult, is_buffered: bool) -> Option<String> {
         return None;
     }
     let p99 = all.recorded_percentile_ns(99.0).filter(|_| all.count() >= FLUSHES_LEAST);
+    // Every percentile of a constant flush is the flush.
+    let p99 = p99.or_else(|| all.is_constant().then(|| all.mean_ns() as u64));
     let flush = p99.map_or(all.mean_ns(), |p99| p99 as f64);
     let ratios =
         result.interval.as_ref().map(|known| [1.0 / known.high_ratio, 1.0 / known.low_ratio]);

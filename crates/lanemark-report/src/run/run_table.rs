@@ -102,6 +102,20 @@ fn is_assumed(warning: &Warning) -> bool {
     matches!(warning, Warning::AssumedLimit { .. })
 }
 
+/// Returns the warnings about a run with their advice, in the order in which [`run_table`] prints them, and then the
+/// reason for missing percentiles.
+pub fn run_warnings(run: &RunResult) -> Vec<String> {
+    let assumed = target::selected_warnings(run, is_assumed);
+    let others = target::selected_warnings(run, |warning| !is_assumed(warning));
+    let with_advice = |(warning, advice): (&str, Option<&str>)| match advice {
+        Some(advice) => format!("{warning}: {advice}"),
+        None => warning.to_owned(),
+    };
+    let listed = [assumed, others];
+    let texts = listed.iter().flat_map(|listed| target::with_advice(listed)).map(with_advice);
+    texts.chain(constant_latency_note(run)).collect()
+}
+
 /// Names the statistic of the figures; `None` if there is a single repeat.
 fn statistic(run: &RunResult) -> Option<String> {
     let repeats =

@@ -115,7 +115,12 @@ pub fn study_answer(outcome: &StudyOutcome) -> String {
         None => {
             let systems = outcome.systems.len();
             let tests = figure_table::tests(outcome).len();
-            format!("{}: {tests} tests on {systems} systems.", outcome.title)
+            let counted = |count: usize, noun: &str| match count {
+                1 => format!("1 {noun}"),
+                _ => format!("{count} {noun}s"),
+            };
+            let [tests, systems] = [counted(tests, "test"), counted(systems, "system")];
+            format!("{}: {tests} on {systems}.", outcome.title)
         }
     }
 }

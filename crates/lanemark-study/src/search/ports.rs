@@ -33,9 +33,30 @@ const WORDS: [&str; 15] = [
     "uplink",
 ];
 
+/// Kinds of ports whose names are a kind and a number, such as `m2-3`; the first port of a kind may lack the number.
+const NUMBERED: [&str; 5] = ["m2", "u2", "sata", "sas", "bay"];
+
 /// Returns whether a word can describe a port.
 pub(super) fn is_word(word: &str) -> bool {
-    WORDS.contains(&word) || ordinal(word).is_some()
+    WORDS.contains(&word) || is_number(word)
+}
+
+/// Returns whether a word is the number of a port, or the name of a port with its number.
+pub(super) fn is_number(word: &str) -> bool {
+    word == "last" || ordinal(word).is_some() || is_name(word)
+}
+
+/// Returns whether a word has the form of a numbered port, such as `m2-3`.
+pub(super) fn is_name(word: &str) -> bool {
+    let name = numbered(word);
+    name.0 != word && NUMBERED.contains(&name.0)
+}
+
+/// Returns the kind and the number of a port's name: 1 for a name without a number.
+fn numbered(name: &str) -> (&str, u32) {
+    let parts = name.rsplit_once('-');
+    let parts = parts.and_then(|(kind, number)| Some((kind, number.parse().ok()?)));
+    parts.unwrap_or((name, 1))
 }
 
 /// Returns the number that a word states, counted from 1.
@@ -74,6 +95,7 @@ pub(super) fn matches(word: &str, port: &Port, fitting: &[&Port]) -> bool {
         "cpu" | "processor" => port.behind.is_empty(),
         "last" => at == count,
         _ if GENERAL.contains(&word) || ordinal(word) == Some(at) => true,
+        _ if is_name(word) => numbered(word) == numbered(&port.name),
         _ => {
             text.split(|letter: char| !letter.is_alphanumeric()).any(|token| token == word)
                 || word.len() > 2
@@ -101,6 +123,7 @@ pub(super) fn ranked<'p>(
                 "cpu" | "processor" if behind.is_empty() => 1.0,
                 "last" if place.0 == place.1 => 1.5,
                 word if ordinal(word) == Some(place.0) => 1.5,
+                word if is_name(word) && numbered(word) == numbered(&port.name) => 2.0,
                 word if word.len() > 1 && tokens.contains(&word) => 1.0,
                 word if word.len() > 2 && behind.iter().any(|link| link.contains(word)) => 0.6,
                 _ => 0.0,
@@ -116,12 +139,8 @@ pub(super) fn ranked<'p>(
 /// Returns the position of a port among the ports whose names differ only in a final number, and the count of these
 /// ports.
 fn place(port: &Port, all: &[&Port]) -> (usize, usize) {
-    let base = |name: &str| {
-        let rest = name.rsplit_once('-').filter(|(_, end)| end.parse::<u32>().is_ok());
-        rest.map_or(name, |(start, _)| start).to_owned()
-    };
-    let base_name = base(&port.name);
-    let group = all.iter().filter(|other| base(&other.name) == base_name);
+    let kind = numbered(&port.name).0;
+    let group = all.iter().filter(|other| numbered(&other.name).0 == kind);
     let at = group.clone().position(|other| other.name == port.name).unwrap_or(0);
     (at + 1, group.count())
 }

@@ -125,6 +125,16 @@ fn the_current_platform_stays_if_it_accepts_one_of_the_drives() {
 }
 
 #[test]
+fn a_numbered_port_is_one_word_and_equal_ports_are_found_once() {
+    assert_eq!(names_found("980 pro 1tb b550 m2-2"), ["samsung-980-pro-1tb@amd-b550:m2-2"]);
+    // The platform lacks a third slot, although one of its slots is PCIe 3.0.
+    assert!(names_found("980 pro b550 m2-3").is_empty());
+    assert_eq!(names_found("850 pro 1tb z170"), ["samsung-850-pro-1tb@workstation-z170:sata"]);
+    let third = names_found("850 pro 1tb z170 sata-3");
+    assert_eq!(third, ["samsung-850-pro-1tb@workstation-z170:sata-3"]);
+}
+
+#[test]
 fn each_text_has_its_own_first_answer() {
     let library = Library::built_in();
     let index = LibraryIndex::new(&library);

@@ -1,5 +1,6 @@
 //! Words of texts and names, and how well words match names.
 
+use super::ports;
 use crate::error::nearest;
 
 /// Words that do not name a part.
@@ -88,11 +89,12 @@ pub(super) fn words(text: &str) -> Vec<String> {
 /// Returns all words of a text in lower case.
 pub(super) fn all(text: &str) -> Vec<String> {
     let text = text.to_lowercase().replace("m.2", "m2").replace("u.2", "u2");
-    split(&text)
-        .into_iter()
-        .filter(|word| word.chars().count() <= WORD_MAX)
-        .take(WORDS_ALL)
-        .collect()
+    // The name of a port with its number is one word.
+    let parts = text.split_whitespace().flat_map(|part| {
+        let bare = part.trim_matches(|letter: char| !letter.is_alphanumeric());
+        if ports::is_name(bare) { vec![bare.to_owned()] } else { split(part) }
+    });
+    parts.filter(|word| word.chars().count() <= WORD_MAX).take(WORDS_ALL).collect()
 }
 
 /// Returns the word among `known` that `word` misspells by one letter, or by two letters if it is long.

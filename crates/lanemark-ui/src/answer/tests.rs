@@ -16,7 +16,6 @@ fn hop(id: HopId, name: &str, utilisation: f64, time_us: f64) -> HopFigures {
         ceiling_megabytes_per_second: Some(1000.0),
         wait_us: 0.0,
         service_us: time_us,
-        is_bottleneck: false,
     }
 }
 
@@ -42,6 +41,8 @@ fn system(name: &str, hops: Vec<HopFigures>) -> NamedSystem {
         failed: 0,
         wrong: None,
         flush_mean_us: None,
+        durable: None,
+        iops_without_faults: None,
         faults: Vec::new(),
         warnings: Vec::new(),
         phases: None,
@@ -50,7 +51,7 @@ fn system(name: &str, hops: Vec<HopFigures>) -> NamedSystem {
 }
 
 fn answer_of(systems: Vec<NamedSystem>) -> Answer {
-    answer(&AnswerRequest { systems }).unwrap()
+    answer(&AnswerRequest { systems, points: Vec::new() }).unwrap()
 }
 
 #[test]
@@ -66,25 +67,21 @@ fn the_slower_system_loses_the_rest_where_its_requests_spend_more_time() {
     let both = answer_of(vec![slow.clone(), fast.clone()]);
     assert_eq!(
         both.sentence,
-        "A is 2 times as fast as B: 20,000 IOPS versus 10,000 IOPS. The difference is lost in B at \
-         SATA (50.0 µs of each request)."
+        "A is 2.00 times as fast as B: 20,000 IOPS versus 10,000 IOPS. B loses time at SATA (50.0 µs of each \
+         request)."
     );
     let mut flushed = slow.clone();
     flushed.figures.flush_mean_us = Some(1_800.0);
     let both = answer_of(vec![flushed, fast.clone()]);
     assert!(
-        both.sentence.ends_with("The difference is lost in B in the flushes (1.80 ms each)."),
+        both.sentence.ends_with(" B loses time in the flushes (1.80 ms each)."),
         "{}",
         both.sentence
     );
     let mut busy = slow;
     busy.figures.hops[1].utilisation = 0.97;
     let both = answer_of(vec![busy, fast]);
-    assert!(
-        both.sentence.ends_with("The difference is lost in B at flash (97% busy)."),
-        "{}",
-        both.sentence
-    );
+    assert!(both.sentence.ends_with(" Flash limits B (97% busy)."), "{}", both.sentence);
 }
 
 #[test]
@@ -127,7 +124,7 @@ fn equal_rates_and_overlapping_intervals_are_stated() {
     let both = answer_of(vec![a.clone(), b.clone()]);
     assert_eq!(
         both.sentence,
-        "No difference between A and B is shown: 8,333 IOPS to 10,000 IOPS, a ratio of 1.20 (0.88 to 1.60)."
+        "No difference between A and B is shown: 10,000 IOPS and 8,333 IOPS, a ratio of 1.20 (0.88 to 1.60)."
     );
     (a.figures.interval, b.figures.interval) = (interval(0.99, 1.01), interval(0.99, 1.01));
     let both = answer_of(vec![a.clone(), b.clone()]);
@@ -156,7 +153,7 @@ fn four_systems_are_one_sentence_and_failures_are_stated() {
     let answer = answer_of(all);
     assert!(
         answer.sentence.starts_with(
-            "C failed 3% of the requests. A and D are the fastest: 100,000 IOPS, 2 times B and 4 times C."
+            "C failed 3% of the requests. A and D are the fastest: 100,000 IOPS, 2.00 times B and 4.00 times C."
         ),
         "{}",
         answer.sentence
@@ -166,13 +163,14 @@ fn four_systems_are_one_sentence_and_failures_are_stated() {
 
 #[test]
 fn systems_without_figures_lack_an_answer() {
-    assert_eq!(answer(&AnswerRequest { systems: Vec::new() }), None);
+    let of = |systems| answer(&AnswerRequest { systems, points: Vec::new() });
+    assert_eq!(of(Vec::new()), None);
     let mut empty = system("A", Vec::new());
     empty.figures.iops = 0.0;
-    let dead = answer(&AnswerRequest { systems: vec![empty.clone()] }).unwrap();
-    assert_eq!(dead.sentence, "A completes no request.");
+    let dead = of(vec![empty.clone()]).unwrap();
+    assert_eq!(dead.sentence, "A completes no request in 200 ms.");
     empty.figures.iops = f64::NAN;
-    assert_eq!(answer(&AnswerRequest { systems: vec![empty.clone()] }), None);
+    assert_eq!(of(vec![empty.clone()]), None);
     (empty.figures.iops, empty.figures.megabytes_per_second) = (5.0, f64::INFINITY);
     empty.name = "x".repeat(100_000);
     let long = answer_of(vec![empty]);
@@ -228,6 +226,11 @@ fn one_system_is_reported_with_its_limit_or_longest_hop() {
              drive’s own parts could carry."
         )
     );
+    // A rate is not a plural.
+    let mut fast = link(0.9);
+    fast.name = "SATA 6 Gb/s".to_owned();
+    let fast = answer_of(vec![system("A", vec![fast])]).sentence;
+    assert!(fast.contains(": SATA 6 Gb/s limits it"), "{fast}");
     assert_eq!(of(0.9, Some(113.0)), format!("{start}SATA limits it, 90% busy."));
     assert_eq!(of(0.9, None), format!("{start}SATA limits it, 90% busy."));
     assert_eq!(
@@ -241,11 +244,52 @@ fn one_system_is_reported_with_its_limit_or_longest_hop() {
     assert!(sentence.contains(": flash dies limit it, 100% busy."), "{sentence}");
     filled.figures.phases = Some("5 MB/s for 2 s; then 1 MB/s.".to_owned());
     let sentence = answer_of(vec![filled]).sentence;
-    assert_eq!(sentence, "A delivers 5 MB/s for 2 s; then 1 MB/s.");
+    assert_eq!(sentence, "A delivers 5 MB/s for 2 s; then 1 MB/s. The average is 100,000 IOPS.");
     let mut empty = system("A", Vec::new());
     (empty.figures.iops, empty.figures.is_random) = (5.0, false);
     empty.figures.megabytes_per_second = 12.0;
     assert_eq!(answer_of(vec![empty]).sentence, "A delivers 12.0 MB/s.");
+}
+
+#[test]
+fn one_system_is_reported_with_its_interval_and_the_depth_that_is_enough() {
+    let mut system = system("A", vec![hop(HopId::Media, "flash", 0.95, 40.0)]);
+    system.figures.interval = Some(lanemark_schema::result::PredictionInterval {
+        low_ratio: 0.8,
+        high_ratio: 1.2,
+        widest: None,
+        percentiles: Vec::new(),
+    });
+    let point = |queue_depth, iops| CurvePoint {
+        queue_depth,
+        megabytes_per_second: iops / 100.0,
+        iops,
+        latency_mean_us: 80.0,
+        latency_p99_us: None,
+    };
+    let points = vec![point(1, 500.0), point(2, 949.0), point(4, 950.0), point(8, 1_000.0)];
+    let sentence = answer(&AnswerRequest { systems: vec![system], points }).unwrap().sentence;
+    assert_eq!(
+        sentence,
+        "A delivers 25,000 IOPS (80% interval 20,000 to 30,000): flash limits it, 95% busy. Depth 4 reaches 95% \
+         of the maximum rate up to depth 8, with a mean latency of 80.0 µs."
+    );
+}
+
+#[test]
+fn flushes_and_the_cost_of_faults_replace_the_comparison() {
+    let mut pair = ["A", "B"].map(|name| system(name, vec![hop(HopId::Media, "flash", 0.5, 40.0)]));
+    pair.iter_mut().for_each(|one| one.figures.durable = Some("Each flush took 2 ms.".to_owned()));
+    let flushed = answer_of(pair.to_vec()).sentence;
+    assert_eq!(flushed, "A: Each flush took 2 ms. B: Each flush took 2 ms.");
+    let [mut faulty, _] = pair;
+    faulty.figures.faults = crate::fault_report::reports(&["pause for=1ms".parse().unwrap()], &[]);
+    faulty.figures.iops_without_faults = Some(faulty.figures.iops / 0.9);
+    assert_eq!(
+        answer_of(vec![faulty]).sentence,
+        "A delivers 25,000 IOPS over 200 ms. Its faults cost 20.0 ms. The interval of a rate with faults \
+         is not known."
+    );
 }
 
 #[test]
@@ -274,7 +318,7 @@ fn rates_are_the_same_within_three_per_cent_and_share_a_limit() {
 fn ratios_and_times_have_few_digits() {
     assert_eq!(
         [0.00198, 0.0994, 0.1, 1.04, 1.94, 2.04, 9.94, 9.95, 14.4, 120.0].map(times),
-        ["0.0020", "0.099", "0.10", "1.04", "1.94", "2", "9.9", "10", "14", "120"]
+        ["0.0020", "0.099", "0.10", "1.04", "1.94", "2.04", "9.94", "10", "14", "120"]
     );
     assert_eq!([999.0, 1e3, 1e6].map(latency), ["999 µs", "1.00 ms", "1.00 s"]);
     let mut waiting = hop(HopId::Media, "flash", 0.5, 10.0);

@@ -88,7 +88,7 @@ function chart({ title, across, up, x, y, lines, legend, width, label }) {
  * `now` is the queue depth of the test.
  */
 export function curves(box, systems, is_random, now) {
-  // A point without a completed request has no latency.
+  // A point without a completed request lacks a latency.
   const shown = systems.map((system) => ({ ...system, points: system.points.filter(({ iops }) => iops > 0) }))
     .filter(({ points }) => points.length);
   box.hidden = !shown.length;

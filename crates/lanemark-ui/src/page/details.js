@@ -5,10 +5,10 @@ import { field, select } from "./pick.js";
 import { ask, words } from "./laboratory.js";
 
 /**
- * The folded sections below the path of a system. `system` returns the system, `question` returns the request body,
- * `changed` is called when a value or a fault was set, and `fail` shows an error.
+ * The folded sections below the path of a system. `kinds` are the kinds of faults, `system` returns the system,
+ * `question` returns the request body, `changed` is called when a value or a fault was set, and `fail` shows an error.
  */
-export function details({ system, question, changed, fail }) {
+export function details({ kinds, system, question, changed, fail }) {
   const values = make("div", { class: "values" }), drawing = make("div"), command = make("pre", { hidden: true, tabindex: "0" });
   let latest_request = 0, open = false, drawn = false;
 
@@ -58,7 +58,8 @@ export function details({ system, question, changed, fail }) {
     onchange: (event) => { system().faults = event.target.value.split(";").map((text) => text.trim()).filter(Boolean); change(); } });
   const box = make("div", { class: "more" },
     make("details", { ontoggle: (event) => { open = event.target.open; if (open) read(); } }, make("summary", {}, "Drive and link values"), values),
-    make("details", { open: system().faults.length > 0 }, make("summary", {}, "Faults"), field("Separated by ;", fault)),
+    make("details", { open: system().faults.length > 0 }, make("summary", {}, "Faults"), field("Separated by ;", fault),
+      make("p", { class: "soft" }, `Kinds: ${kinds.join(", ")}. If a fault needs a key, the error names it.`)),
     make("details", { ontoggle: (event) => { drawn = event.target.open; if (drawn) read(); } }, make("summary", {}, "The platform’s links"), drawing),
     make("button", { type: "button", onclick: (event) => copy(event.target) }, "Copy as command line"), command);
   return { box, refresh: () => { if (open || drawn) read(); } };

@@ -97,8 +97,30 @@ export function bar(parts, ends) {
   return drawing;
 }
 
+/** Returns the throughput of a test or, if its interval is known, the upper bound. */
+export const rate_end = (figures) =>
+  (figures ? figures.megabytes_per_second * Math.max(1, figures.interval?.high_ratio ?? 1) : 0);
+
+/** Returns a cell with the throughput of a test as a bar and a number, each with its interval if it is known. */
+export function rate_cell(figures, most, colour) {
+  const value = figures?.megabytes_per_second, { interval } = figures ?? {};
+  const ends = interval && [interval.low_ratio, interval.high_ratio].map((ratio) => ratio * value / most);
+  const drawing = bar([[(value ?? 0) / most, colour]], ends);
+  return [make("span", { class: "with-bar" }, drawing, make("span", {}, number(value))),
+    ...(interval ? [make("span", { class: "soft below" }, range(figures, "megabytes_per_second"))] : [])];
+}
+
 /** Returns the maximum time that a request spends at any hop of these systems. */
 export const longest = (all) => Math.max(...all.flatMap((figures) => figures.hops.map((hop) => hop.wait_us + hop.service_us)), 1e-9);
+
+/** Returns the hop that is busy for most of the time, as text. */
+export function busiest(figures) {
+  const top = figures.hops.reduce((one, other) => (other.utilisation > one.utilisation ? other : one), figures.hops[0]);
+  const limit = figures.hops.find(({ id }) => id === figures.limit?.id);
+  // Several hops may be busy all the time; the bottleneck is one of them.
+  const most = limit && percent(limit.utilisation) === percent(top.utilisation) ? limit : top;
+  return most ? `busiest hop: ${most.name}, ${percent(most.utilisation)}` : "";
+}
 
 /** Draws the path from host to media: each hop with its busy time and, next to it, its share of a request's time. */
 export function hops(figures, most) {

@@ -1,6 +1,6 @@
 // Result files that were dropped on the page. Their tests are compared only with simulations of the same test.
 
-import { bar, latency, make, number, picture, rated, span } from "./draw.js";
+import { bar, latency, make, micro, number, picture, rated, span } from "./draw.js";
 import { ask, steps, words } from "./laboratory.js";
 
 const FILES_MAX = 8;
@@ -67,6 +67,8 @@ export function results(systems, drives) {
     const made = make("fieldset", { class: "file" },
       make("legend", {}, `${name}: ${reply.title.replace(/^the file, /, "")}`),
       ...reply.verdicts.map((text) => make("p", { class: "verdict" }, text)),
+      reply.answer ? make("p", {}, micro(reply.answer.replace(/^the file /, `${name} `))) : null,
+      ...reply.warnings.map((text) => make("p", { class: "error" }, micro(text.replace(/^the file: /, "")))),
       ...lines(reply).map((text) => make("p", { class: text.startsWith("  attention") ? "error" : "soft" }, text)),
       ...(reply.paths ? paths(reply.paths) : []),
       make("div", { class: "checks" }, ...file.tests.map(check)),
@@ -76,7 +78,7 @@ export function results(systems, drives) {
     draw();
   }
 
-  /** Returns the lines about drives, without what the title and the buttons already say. */
+  /** Returns the lines about drives, without the words of the title and the buttons. */
   const lines = ({ title, lines, drives }) => lines.filter((text) => {
     const [, key, value] = text.match(/^ *(attention|library): (.*)$/) ?? [];
     return !(key === "attention" && title.includes(value)) && !(key === "library" && drives.includes(value));
@@ -123,6 +125,12 @@ export function results(systems, drives) {
   }
 
   const ends = ({ low, high, of: share }, word) => `${share === "all" ? "repeats" : `${share} in`} ${span(low, high, word)}`;
+  /** Returns a figure with its interval. A faster system has a shorter latency. */
+  function predicted({ interval, ...figures }, key) {
+    const value = figures[key], ratios = interval && [interval.low_ratio, interval.high_ratio];
+    const ends = ratios?.map((ratio) => (key === "latency_mean_us" ? value / ratio : value * ratio));
+    return { value, interval: ends && { low: Math.min(...ends), high: Math.max(...ends), of: "80%" } };
+  }
   const figure = (one, word) => (one ? [word(one.value), one.interval ? make("span", { class: "soft below" }, ends(one.interval, word)) : ""] : ["–"]);
   const at = (latency_us, percentile) => latency(latency_us.find(([stated]) => stated === percentile)?.[1]);
 
@@ -145,7 +153,8 @@ export function results(systems, drives) {
         ...group.map((test) => ({ name: test.target === test.file ? test.file : `${test.target} (${test.file})`, how: `${test.how}${test.is_cut_short ? ", cut short" : ""}`, colour: "neutral", ...test })),
         ...systems().map(({ name, colour }, slot) => [name, colour, simulated.get(key)?.[slot]]).filter(([, , figures]) => figures).map(([name, colour, figures]) => ({
           name, how: "simulated here", colour: `s${colour}`, latency_us: figures.latency_us, transactions_per_minute: null,
-          megabytes_per_second: { value: figures.megabytes_per_second }, iops: { value: figures.iops }, latency_mean_us: { value: figures.latency_mean_us } })),
+          megabytes_per_second: predicted(figures, "megabytes_per_second"), iops: predicted(figures, "iops"),
+          latency_mean_us: predicted(figures, "latency_mean_us") })),
       ];
       const most = Math.max(...rows.map((row) => row[rate]?.value ?? row.transactions_per_minute?.value ?? 0), 1e-9);
       const cells = (row) => make("tr", {}, make("th", { scope: "row" }, row.name), make("td", { class: "text" }, row.how),

@@ -2,7 +2,8 @@
 
 import { curves } from "./curves.js";
 import { details } from "./details.js";
-import { bar, hops, latency, longest, make, micro, number, percent, range, rated, save, table, tail } from "./draw.js";
+import { bar, busiest, hops, latency, longest, make, micro, number, range } from "./draw.js";
+import { rate_cell, rate_end, rated, save, table, tail } from "./draw.js";
 import { MACHINE, field, isHere, line, parts, picker, select } from "./pick.js";
 import { results } from "./results.js";
 import { ask, ask_all, prepare, steps, words } from "./laboratory.js";
@@ -26,7 +27,7 @@ let library = null;
 let dropped = null;
 let state = structuredClone(FIRST);
 let kept = { control: null, at: 0, hash: "" };
-let answers = 0, answer_timer = 0;
+let answers = 0, answer_timer = 0, resize = 0;
 /** The results of CrystalDiskMark's tests, one for each system. */
 let eights = [], eight_abort = new AbortController();
 /** The page's data about each system; the entries move with their systems. */
@@ -43,17 +44,18 @@ function read() {
     const asked = text.match(/^question=(.*)$/s)?.[1];
     const question = START.questions.find(({ id }) => id === asked);
     if (asked !== undefined && !question) throw new Error(`there is no question \`${asked.slice(0, 40)}\``);
-    if (question) return { test: { ...question.test }, systems: question.systems.map((system, colour) => ({ system, set: [], faults: [], colour })) };
+    const systems = question?.systems.map((system, colour) => ({ ...system, colour }));
+    if (question) return { test: { ...question.test }, systems };
     const got = parse(text);
     if (!Array.isArray(got.systems) || !got.systems.length || got.systems.length > SYSTEMS_MAX) throw new Error(`it must name 1 to ${SYSTEMS_MAX} systems`);
     const texts = (values) => (Array.isArray(values) ? values : []).filter((value) => typeof value === "string" || Array.isArray(value));
-    const systems = got.systems.map((one) => ({ system: String(one?.system), set: texts(one?.set), faults: texts(one?.faults), colour: one?.colour }));
+    const named = got.systems.map((one) => ({ system: String(one?.system), set: texts(one?.set), faults: texts(one?.faults), colour: one?.colour }));
     const taken = new Set();
-    for (const one of systems) {
+    for (const one of named) {
       if (!Number.isInteger(one.colour) || one.colour < 0 || one.colour >= SYSTEMS_MAX || taken.has(one.colour)) one.colour = free(taken);
       taken.add(one.colour);
     }
-    return { test: { ...FIRST.test, ...got.test }, systems };
+    return { test: { ...FIRST.test, ...got.test }, systems: named };
   } catch (error) {
     of("broken").textContent = `The address of this page is broken: ${error.message}. The page shows its first comparison instead.`;
     return structuredClone(FIRST);
@@ -99,7 +101,10 @@ function names() {
   const one = (key) => new Set(all.map((each) => each[key])).size === 1;
   const is_set = (place) => {
     const { set, faults } = state.systems[place];
-    const changes = [set.length ? "changed" : "", faults.length ? "with faults" : ""].filter(Boolean);
+    // A single change is named by the last words of its parameter, such as "PCIe generation 3".
+    const named = ([name, value]) => `${name.split(".").slice(-2).join(" ").replace("pcie", "PCIe")} ${value}`;
+    const values = set.length === 1 ? named(set[0]) : set.length ? "changed" : "";
+    const changes = [values, faults.length ? "with faults" : ""].filter(Boolean);
     return changes.length ? ` (${changes.join(", ")})` : "";
   };
   const name = all.length === 1 ? ({ drive, platform, port }) => `${drive} in ${platform}, ${port}`
@@ -112,9 +117,7 @@ function names() {
   return made.map((text, place) => (made.indexOf(text) === place ? text : `${text} (${made.slice(0, place + 1).filter((other) => other === text).length})`));
 }
 
-function fail(view, text) {
-  view.error.textContent = text;
-}
+const fail = (view, text) => { view.error.textContent = text; };
 
 /** Simulates a system shortly after the last change. */
 function simulate(view) {
@@ -147,10 +150,13 @@ async function simulateNow(view) {
   }
 }
 
-/** Requests the curve of a system over load; the curve does not depend on the queue depth of the test. */
+/** The curve of a system does not depend on the queue depth of the test. */
+const curve_key = (view) =>
+  JSON.stringify([sent(state.systems[slots.indexOf(view)]), { ...state.test, queue_depth: 1 }]);
+
+/** Requests the curve of a system over load. */
 async function curve(view, abort) {
-  const slot = slots.indexOf(view);
-  const system = sent(state.systems[slot]), key = JSON.stringify([system, { ...state.test, queue_depth: 1 }]);
+  const system = sent(state.systems[slots.indexOf(view)]), key = curve_key(view);
   if (view.key === key) { draw_curves(); return; }
   const points = [];
   for await (const reply of steps(view.number, "curve", { system, test: state.test }, abort.signal)) {
@@ -160,6 +166,7 @@ async function curve(view, abort) {
     if (points.length > 1) { Object.assign(view, { points: [...points], key: null, stale: false }); draw_curves(); }
   }
   view.key = key;
+  sentence();
 }
 
 /** The stage of figures: a first answer, repeats, or an interval. */
@@ -197,6 +204,7 @@ function all_figures() {
     view.result.replaceChildren(...(figures ? result(view, figures, key, most, colour) : []));
     view.hops.replaceChildren(...(figures ? below(view, figures, slowest) : []));
     view.heading.lastChild.textContent = names()[slot];
+    view.about.textContent = own_about(state.systems[slot]);
   });
   draw_curves();
   clearTimeout(answer_timer);
@@ -220,7 +228,7 @@ function result(view, figures, key, most, colour) {
     make("div", { class: "scale" }, bar([[of_most(figures[key]), `s${colour}`]], ends), make("span", { class: "soft interval" }, range(figures, key) || "\u00a0")),
     ...shown.map(([key_of_figure, unit], place) => cell(number(figures[key_of_figure]), unit, "", place ? "" : "main")),
     cell(latency(figures.requests ? figures.latency_mean_us : null), "mean",
-      figures.flush_mean_us ? `flush ${latency(figures.flush_mean_us)}` : ""),
+      figures.flush_mean_us ? `flush ${latency(figures.flush_mean_us).replace(" ", "\u00a0")}` : ""),
     cell(at(99), "99%", tail(figures, 99)),
     make("div", { class: "figure ratio" }, ...ratio(view)),
   ];
@@ -255,6 +263,7 @@ function below(view, figures, slowest) {
     ...figures.faults.map((fault) => make("div", { class: fault.is_severe ? "fault severe" : "fault" }, make("b", {}, micro(fault.title)), make("ul", {}, ...fault.sentences.map((text) => make("li", {}, micro(text)))))),
     hops(figures, slowest),
     make("p", { class: "total" }, make("span", {}, time), make("span", { class: "soft" }, busiest(figures))),
+    ...(figures.phases ? [make("p", { class: "soft" }, figures.phases)] : []),
     ...figures.warnings.slice(assumed).map((text) => make("p", { class: "error" }, micro(text))),
     make("details", {}, make("summary", {}, "How this was computed"),
       ...figures.warnings.slice(0, assumed).map((text) => make("p", { class: "error" }, micro(text))),
@@ -267,33 +276,25 @@ function below(view, figures, slowest) {
   ];
 }
 
-function busiest(figures) {
-  const top = figures.hops.reduce((one, other) => (other.utilisation > one.utilisation ? other : one), figures.hops[0]);
-  const limit = figures.hops.find(({ id }) => id === figures.limit?.id);
-  // Several hops may be busy all the time; the bottleneck is one of them.
-  const most = limit && percent(limit.utilisation) === percent(top.utilisation) ? limit : top;
-  return most ? `busiest hop: ${most.name}, ${percent(most.utilisation)}` : "";
-}
-
 /** Requests the answer as a sentence. */
 async function sentence() {
   const sentence_number = ++answers, all = names();
-  // All figures of a sentence are of the same stage: the last that all systems have reached.
+  // All figures are of the same stage: the last that all systems have reached.
   const able = slots.filter(({ figures, stale }) => figures || stale);
   const stage = Math.min(...able.map(reached));
   if (able.length && stage < 0) return;
   const compared = able.filter((view) => view.stages.length);
   const systems = compared.map((view) => ({ name: all[slots.indexOf(view)], figures: at_stage(view, stage) }));
   try {
-    const reply = await ask("answer", { systems });
+    const points = slots.length === 1 && slots[0].key === curve_key(slots[0]) ? slots[0].points : [];
+    const reply = await ask("answer", { systems, points });
     if (sentence_number !== answers) return;
     slots.forEach((view) => { view.ratio = null; });
     compared.forEach((view, place) => { view.ratio = reply?.ratios[place]; });
     compared.forEach((view) => { const cell = view.result.querySelector(".ratio"); cell?.replaceChildren(...ratio(view)); });
     of("answer").textContent = reply?.sentence ?? "No system has figures.";
     of("caution").textContent = micro(reply?.caution ?? "");
-    const stale = slots.some((one) => one.stale);
-    ["answer", "caution"].forEach((id) => of(id).classList.toggle("stale", stale));
+    ["answer", "caution"].forEach((id) => of(id).classList.toggle("stale", slots.some((one) => one.stale)));
     // The first stage is a few requests long.
     of("answer").classList.toggle("provisional", stage < 1);
   } catch (error) { if (sentence_number === answers && words(error)) of("answer").textContent = words(error); }
@@ -314,12 +315,11 @@ async function addMachine(machine) {
 /** Creates the row and the column of a system: its box, and space for its figures. */
 function system(view, slot) {
   const asked = state.systems[slot];
-  const about = make("p", { class: "soft about" }, own_about(asked.system));
+  const about = view.about = make("p", { class: "soft about" });
   const said = make("p", { class: "advice", role: "status" });
   const pick = picker({ label: `System ${slot + 1}`, name: line(library, asked.system), present: () => asked.system, said: (text) => { said.textContent = text; },
     choose: (one) => {
       Object.assign(asked, { system: one.system, set: [] });
-      about.textContent = own_about(one.system);
       forget();
       changed(view);
     } });
@@ -336,7 +336,8 @@ function system(view, slot) {
   view.error = make("p", { class: "error", role: "alert" });
   view.hops = make("div", { class: "below" });
   view.heading = make("h3", { id: `part-${slot}` }, make("i", { class: `dot s${asked.colour}` }), make("span", {}, names()[slot]));
-  view.details = details({ system: () => asked, question: () => ({ system: sent(asked), test: state.test }), fail: (text) => fail(view, text),
+  view.details = details({ kinds: START.faults, system: () => asked,
+    question: () => ({ system: sent(asked), test: state.test }), fail: (text) => fail(view, text),
     changed: () => { forget(); changed(view); } });
   view.nodes = [view.result, view.hops];
   const row = make("article", { class: "system", "aria-label": `System ${slot + 1}` },
@@ -345,14 +346,15 @@ function system(view, slot) {
   return [row, column];
 }
 
-function own_about(system) {
+function own_about({ system, set }) {
+  const changes = set.map(([parameter, value]) => `; ${parameter} = ${value}`).join("");
   const left = isHere(system) ? library.platforms.find((one) => one.id === MACHINE)?.leftOut ?? [] : [];
-  return parts(library, system).about + (left.length ? `. Without a port: ${left.join("; ")}` : "");
+  return parts(library, system).about + changes + (left.length ? `. Without a port: ${left.join("; ")}` : "");
 }
 
 function changed(view, control = `system ${view.number}`) {
   keep(control);
-  view.heading.lastChild.textContent = names()[slots.indexOf(view)];
+  all_figures();
   simulate(view);
 }
 
@@ -471,9 +473,8 @@ function forget() {
 function draw_eight(all, columns, colours) {
   const tests = all.find((tests_of_system) => tests_of_system.length) ?? [];
   const rows = tests.map(({ test: name }, index) => {
-    const values = all.map((tests_of_system) => tests_of_system[index]?.megabytes_per_second);
-    const most = Math.max(...values.map((value) => value ?? 0), 1e-9);
-    return [name, ...values.map((value, slot) => [make("span", { class: "with-bar" }, bar([[(value ?? 0) / most, `s${colours[slot]}`]]), make("span", {}, number(value)))])];
+    const most = Math.max(...all.map((tests_of_system) => rate_end(tests_of_system[index])), 1e-9);
+    return [name, ...all.map((tests_of_system, slot) => rate_cell(tests_of_system[index], most, `s${colours[slot]}`))];
   });
   table(of("eight-table"), ["MB/s", ...columns], rows, "CrystalDiskMark 8");
 }
@@ -549,7 +550,6 @@ async function begin() {
     forget();
     all();
   });
-  let resize = 0;
   addEventListener("resize", () => { clearTimeout(resize); resize = setTimeout(draw_curves, 100); });
   state = read();
   prepare([...state.systems.keys(), "quick"]);

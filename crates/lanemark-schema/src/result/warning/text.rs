@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{DriveSpace, LiveVerdict, UnsteadyReason, Warning};
+use crate::text::latency_text;
 use crate::units::{Bytes, Duration};
 
 impl fmt::Display for Warning {
@@ -199,13 +200,14 @@ impl fmt::Display for Warning {
                 write_drive_space(f, before)?;
                 f.write_str(", with nothing to collect yet")
             }
-            Self::Unfinished { test, requests, age, counted } => {
-                write!(
-                    f,
-                    "{test}: {requests} requests were in flight at the end, for up to {age}, "
-                )?;
-                match counted {
-                    Some(counted) => write!(f, "and the longest counted request took {counted}"),
+            Self::Unfinished { test, requests, age, counted: longest } => {
+                let time = |time: &Duration| latency_text(time.nanoseconds() as f64);
+                let were = counted(*requests, if *requests == 1 { "was" } else { "were" });
+                write!(f, "{test}: {were} in flight at the end, for up to {}, ", time(age))?;
+                match longest {
+                    Some(longest) => {
+                        write!(f, "and the longest counted request took {}", time(longest))
+                    }
                     None => f.write_str("and no request was counted"),
                 }
             }

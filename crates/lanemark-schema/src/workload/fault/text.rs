@@ -32,6 +32,13 @@ const KINDS: [(&str, &[&str], &[&str]); 15] = [
     ("stuck", &[], &["commands", "timeout", "abort", "reset", "then"]),
     ("write-error", &[], &["range", "share", "recovery"]),
 ];
+impl Fault {
+    /// Returns the kinds of faults, as their texts name them.
+    pub fn kinds() -> impl Iterator<Item = &'static str> {
+        KINDS.iter().map(|(kind, ..)| *kind)
+    }
+}
+
 /// Kinds that would affect every request if neither a range nor a share were given.
 const LIMITED: [&str; 5] =
     ["bit-flips", "lost-write", "media-error", "misdirected-write", "write-error"];
@@ -157,7 +164,7 @@ impl<'t> FaultKeys<'t> {
 pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>> {
     let mut keys = FaultKeys { given, errors: Vec::new() };
     let Some((_, must, may)) = KINDS.iter().find(|(known, ..)| *known == kind) else {
-        let known: Vec<&str> = KINDS.iter().map(|(kind, ..)| *kind).collect();
+        let known: Vec<&str> = Fault::kinds().collect();
         keys.fail(
             "kind",
             format!("there is no fault `{kind}`; the faults are {}", known.join(", ")),
