@@ -21,6 +21,8 @@ const DEVICES_MAX: usize = 8;
 const VALUE_MAX: f64 = 1e12;
 /// Range of the length of a request in bytes. A test accepts multiples of 512 B.
 const LENGTHS: (f64, f64) = (512.0, (64 << 20) as f64);
+/// Maximum rounding of a rate that a note need not mention.
+const ROUNDING_MAX: f64 = 0.02;
 /// Number of requests that the slower direction submits, within [`SECONDS`].
 const REQUESTS: f64 = 2000.0;
 /// Range of the duration of the load, in seconds.
@@ -73,9 +75,11 @@ pub fn read(text: &str, file: &str, device: Option<&str>) -> Result<FioCommandLi
     let rows: Vec<&DeviceRow> = rows.into_iter().filter(|row| row.device == device).collect();
     let mut draft = LoadDraft { file, rows: &rows, device: &device, notes: Vec::new() };
     let text = draft.job()?;
-    if since_start {
-        draft.note("the first report covers the time since the system started and is omitted");
-    }
+    draft.note(if since_start {
+        "the first report covers the time since the system started and is omitted"
+    } else {
+        "the only report is the mean since the system started, unless iostat ran with -y"
+    });
     if !omitted.is_empty() {
         draft.note(format!(
             "the requests of {} are omitted; {file}:{} selects another device",
@@ -94,10 +98,19 @@ fn others(rows: &[&DeviceRow], selected: &str) -> Vec<String> {
     let is_stacked = |name: &str| STACKED.iter().any(|stacked| name.starts_with(stacked));
     let names: BTreeSet<&str> = rows
         .iter()
-        .filter(|row| has_requests(row) && row.device != selected && !is_stacked(&row.device))
+        .filter(|row| has_requests(row) && !is_stacked(&row.device))
+        .filter(|row| row.device != selected && !is_partition(&row.device, selected))
         .map(|row| row.device.as_str())
         .collect();
     names.into_iter().take(DEVICES_MAX).map(shown).collect()
+}
+
+/// Returns whether `name` is a partition of the disk, whose requests include those of its partitions.
+fn is_partition(name: &str, disk: &str) -> bool {
+    let number = name.strip_prefix(disk).map(|rest| rest.trim_start_matches('p'));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// Returns the columns of a heading, with the position of the device's name: the first or, with `-h`, the last.
@@ -282,9 +295,18 @@ impl LoadDraft<'_> {
         let mut slowest = f64::INFINITY;
         let mut loads = Vec::new();
         for (letter, rw, plural) in DIRECTIONS {
-            let rate = self.mean(&format!("{letter}/s")).unwrap_or(0.0).round();
+            let stated = self.mean(&format!("{letter}/s")).unwrap_or(0.0);
+            let rate = stated.round();
             if rate < 1.0 {
+                if stated > 0.0 {
+                    self.note(format!(
+                        "{stated:.2} {plural}/s are omitted: less than one in two seconds"
+                    ));
+                }
                 continue;
+            }
+            if (rate / stated - 1.0).abs() > ROUNDING_MAX {
+                self.note(format!("{stated:.2} {plural}/s are rounded to {rate}"));
             }
             let Some(length) = self.length(letter) else {
                 return Err(self.lacks(&format!("{letter}kB/s")));

@@ -66,6 +66,8 @@ struct JobEntry {
     group: u32,
     jobs: u32,
     errno: u32,
+    /// The process, by which two entries of one job are told from entries of its clones.
+    process: Option<u32>,
     date: String,
     /// Reads, writes, trims, and the sum of reads and writes.
     sides: [Option<DirectionFigures>; 4],
@@ -156,6 +158,9 @@ impl NormalOutputReader {
                 self.snapshots += 1;
                 self.ended = false;
             }
+            let count = self.entries.len();
+            self.entries.retain(|earlier| !entry.continues(earlier));
+            self.snapshots += count - self.entries.len();
             if self.entries.len() >= JOBS_MAX {
                 return Err((at, format!("more than {JOBS_MAX} jobs")));
             }
@@ -281,6 +286,12 @@ fn latencies_of(
 }
 
 impl JobEntry {
+    /// Returns whether this entry contains later figures of the job of `earlier` (--status-interval).
+    fn continues(&self, earlier: &Self) -> bool {
+        let job = |entry: &Self| (entry.process, entry.group, entry.name.clone());
+        self.process.is_some() && job(self) == job(earlier)
+    }
+
     fn sample(&self, options: Option<&PrintedOptions>) -> Result<Sample, String> {
         let mut sample =
             Sample { errors: errors(self.errno), complete: self.errno == 0, ..Sample::empty() };
@@ -364,6 +375,7 @@ fn entry(line: &str, at: u64) -> Option<JobEntry> {
         group: group.trim().parse().ok()?,
         jobs: jobs.trim().parse().ok().filter(|jobs| *jobs > 0)?,
         errno: whole_number(errno)?,
+        process: errno.split_once("pid=").and_then(|(_, rest)| whole_number(rest)),
         date: date.map_or(String::new(), |(_, date)| date.trim().to_owned()),
         ..JobEntry::default()
     })
