@@ -152,14 +152,14 @@ fn the_copied_command_prints_the_figures_of_the_page() {
         "seagate-barracuda-2tb@workstation-z170:sata",
     ];
     let of_presets = systems.iter().flat_map(|system| {
-        tests.iter().map(move |test| (*system, test.clone(), Vec::<&str>::new()))
+        tests.iter().map(move |test| (SystemRequest::named(system), test.clone()))
     });
     let of_questions =
-        questions().into_iter().map(|question| (question.systems[0], question.test, Vec::new()));
-    let fault =
-        ("samsung-980-pro-1tb@amd-b550:m2", tests[0].clone(), vec!["power-cut at=2s boot=1s"]);
-    for (system, test, faults) in of_presets.chain(of_questions).chain([fault]) {
-        let system = json!({"system": system, "faults": faults});
+        questions().into_iter().map(|question| (question.systems[0].clone(), question.test));
+    let cut = vec!["power-cut at=2s boot=1s".to_owned()];
+    let with_fault = SystemRequest { faults: cut, ..SystemRequest::named(systems[0]) };
+    let with_fault = (with_fault, tests[0].clone());
+    for (system, test) in of_presets.chain(of_questions).chain([with_fault]) {
         let body = json!({"system": system, "test": test});
         let mut report = ask("simulate", &body);
         let mut figures = Value::Null;
