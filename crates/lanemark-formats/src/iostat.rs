@@ -105,7 +105,7 @@ fn others(rows: &[&DeviceRow], selected: &str) -> Vec<String> {
     names.into_iter().take(DEVICES_MAX).map(shown).collect()
 }
 
-/// Returns whether `name` is a partition of the disk, whose requests include those of its partitions.
+/// Returns whether `name` is a partition of the disk, whose requests include the requests to its partitions.
 fn is_partition(name: &str, disk: &str) -> bool {
     let number = name.strip_prefix(disk).map(|rest| rest.trim_start_matches('p'));
     number.is_some_and(|number| {

@@ -42,7 +42,7 @@ pub struct OpenedWorkload {
     pub input: Option<(String, String)>,
 }
 
-/// Opens a workload like [`open`] for simulated drives of `capacity`, of which `scale` may state a part.
+/// Opens a workload like [`open`] for simulated drives of `capacity`. The size in `scale` may be smaller.
 ///
 /// # Errors
 /// Returns the errors of [`open`], and an error if a job states neither a size nor an end.

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::words::size;
+
 /// Maximum number of drives in a file.
 pub(super) const DRIVES_MAX: usize = 10_000;
 /// Maximum length of a name or model name.
@@ -97,7 +99,7 @@ const CRITICAL_WARNINGS: [(u64, &str); 5] = [
     (0b1_0000, "the backup of the drive's volatile memory has failed"),
     (0b0_0010, "the temperature is outside the drive's limits"),
 ];
-/// Names of block devices that are not drives. A boot partition of an eMMC is a device of its own.
+/// Names of block devices that are not drives. A boot partition of an eMMC is a separate device.
 const NO_DRIVES: [&str; 9] = ["loop", "ram", "zram", "dm-", "md", "sr", "fd", "nbd", "drbd"];
 
 /// Returns whether a block device of this name is a drive.
@@ -172,6 +174,22 @@ impl DescribedDrive {
             self.findings.push(format!("{used:.0}% of the rated endurance is used"));
         }
     }
+}
+
+/// Returns the roundest capacity of those that `lsblk` prints like this: `3.6T` is 4000 GB.
+pub(super) fn capacity(text: &str) -> Option<u64> {
+    // Some locales write a decimal comma.
+    let text = text.replace(',', ".");
+    let (bytes, _) = size(&text, false)?;
+    let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let (unit, _) = size(&format!("1{}", &text[number.len()..]), false)?;
+    let rounding = unit * 0.5 / 10_f64.powi(i32::try_from(decimals).ok()?);
+    [1e12, 1e11, 1e10, 1e9]
+        .into_iter()
+        .map(|step| (bytes / step).round() * step)
+        .find(|round| *round > 0.0 && (round - bytes).abs() <= rounding)
+        .map_or(Some(bytes as u64), |round| Some(round as u64))
 }
 
 /// Returns the rate of a link in Gb/s: 6 for `6.0 Gb/s`, `6.0 Gbps` or `SATA/600`, and 63 for `PCIe 4.0 x4`.

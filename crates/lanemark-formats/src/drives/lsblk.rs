@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::described::{DescribedDrive, count, device_name, is_drive_name, text};
-use super::pasted::lsblk_text::capacity;
+use super::described::{DescribedDrive, capacity, count, device_name, is_drive_name, text};
 
 pub(super) fn read(devices: &Value) -> Vec<DescribedDrive> {
     let list = devices.as_array().map_or(&[][..], Vec::as_slice);

@@ -66,7 +66,7 @@ struct JobEntry {
     group: u32,
     jobs: u32,
     errno: u32,
-    /// The process, by which two entries of one job are told from entries of its clones.
+    /// The process: the clones of a job are different processes.
     process: Option<u32>,
     date: String,
     /// Reads, writes, trims, and the sum of reads and writes.

@@ -100,8 +100,8 @@ pub(crate) fn throughput_ratio(a: &RunResult, b: &RunResult, name: &str) -> Opti
     RunPair::new(a, b).figures(FigureMetric::Throughput, a.test(name)?, b.test(name)?).ratio
 }
 
-/// Returns the tests that both runs contain, matched by name. Programs give one name to different tests, so tests that
-/// [`contradiction`] tells apart do not match. The only tests of two runs match by their requests alone.
+/// Returns the tests that both runs contain, matched by name. Programs give one name to different tests, so tests with
+/// a [`contradiction`] do not match. If each run has one test, the two match by their requests.
 pub(super) fn shared_tests<'r>(a: &'r RunResult, b: &'r RunResult) -> Vec<TestPair<'r>> {
     if let ([own], [other]) = (a.tests.as_slice(), b.tests.as_slice()) {
         // A real database and a simulated one each have one test, whose names may differ.

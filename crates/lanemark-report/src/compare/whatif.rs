@@ -178,7 +178,7 @@ fn answer(whatif: &WhatIf) -> String {
     format!("{pair}: {}.", parts.join("; "))
 }
 
-/// Describes the tests whose change does not have an interval; `None` if there are none. Equal rates are a given load,
+/// Describes the tests whose change does not have an interval, if there are any. Equal rates are a given load,
 /// so that the latencies are the difference.
 fn without_interval(whatif: &WhatIf) -> Option<String> {
     let is_unknown = |test: &&WhatIfTest| {

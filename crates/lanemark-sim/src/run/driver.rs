@@ -145,8 +145,8 @@ pub fn run_length_watched(
     Ok(similar.enlarged(sample, test))
 }
 
-/// Returns an error if the last block of the test's area is outside a drive or the volume. The run would find this error
-/// only when a request reached that block.
+/// Returns an error if the last block of the test's area is outside a drive or the volume. The run would find this
+/// error only when a request reached that block.
 fn check_area(spec: &CheckedSystem, test: &CheckedTest) -> Result<(), SimError> {
     let Some(capacity) = spec.capacities().into_iter().min() else { return Ok(()) };
     let end = test.offset.get().saturating_add(test.span.get());

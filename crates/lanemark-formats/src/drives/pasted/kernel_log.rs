@@ -27,7 +27,7 @@ struct LoggedLink {
     is_mass_storage: bool,
     /// Whether the kernel names the function as a controller of a drive.
     is_controller: bool,
-    /// Whether the function has a class other than that of drives.
+    /// Whether the function's class shows that it is not a drive.
     is_other: bool,
     /// The message with which the kernel gave the drive up.
     given_up: Option<String>,

@@ -1,8 +1,7 @@
 //! `lsblk` as a table. A row whose words are below the headings is read by columns, so that columns may be empty. In
 //! other rows only the model may contain spaces, and no column is empty except for the transport.
 
-use super::super::described::{DescribedDrive, TEXT_MAX, device_name, is_drive_name};
-use crate::words::size;
+use super::super::described::{DescribedDrive, TEXT_MAX, capacity, device_name, is_drive_name};
 
 /// Names of transports (`lsblk -o TRAN`).
 const TRANSPORTS: [&str; 9] = ["sata", "ata", "nvme", "usb", "sas", "spi", "iscsi", "fc", "mmc"];
@@ -105,22 +104,6 @@ fn counted_cells(headings: &[Heading<'_>], line: &str) -> Vec<String> {
         });
     }
     cells
-}
-
-/// Returns the roundest capacity of those that `lsblk` prints like this: `3.6T` is 4000 GB.
-pub(in super::super) fn capacity(text: &str) -> Option<u64> {
-    // Some locales write a decimal comma.
-    let text = text.replace(',', ".");
-    let (bytes, _) = size(&text, false)?;
-    let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
-    let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    let (unit, _) = size(&format!("1{}", &text[number.len()..]), false)?;
-    let rounding = unit * 0.5 / 10_f64.powi(i32::try_from(decimals).ok()?);
-    [1e12, 1e11, 1e10, 1e9]
-        .into_iter()
-        .map(|step| (bytes / step).round() * step)
-        .find(|round| *round > 0.0 && (round - bytes).abs() <= rounding)
-        .map_or(Some(bytes as u64), |round| Some(round as u64))
 }
 
 fn disk(headings: &[Heading<'_>], line: &str) -> Option<DescribedDrive> {

@@ -12,7 +12,7 @@
 mod crystal_disk_info;
 mod kernel_log;
 mod keyed;
-pub(super) mod lsblk_text;
+mod lsblk_text;
 mod lsusb;
 mod smart_text;
 

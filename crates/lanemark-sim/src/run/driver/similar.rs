@@ -186,8 +186,8 @@ impl ScaledTest {
     }
 }
 
-/// Returns the phases of the whole test. There are none if the write buffer, which is not scaled in proportion, ended
-/// one of them.
+/// Returns the phases of the whole test. If the write buffer, which is not scaled in proportion, ended one of the
+/// phases, the list is empty.
 fn enlarged_phases(phases: &[RatePhase], factor: u64) -> Vec<RatePhase> {
     if phases.iter().any(|phase| phase.ended_by == Some(Reserve::WriteBuffer)) {
         return Vec::new();
