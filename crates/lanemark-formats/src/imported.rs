@@ -52,6 +52,9 @@ pub(crate) struct ResultDraft<'s> {
     pub(crate) notes: Vec<String>,
     /// The tests that do not state which part of the target they use.
     unplaced: NotedTests,
+    /// The tests whose latencies do not include submission, and the maximum mean time of submission.
+    submitted: NotedTests,
+    submission_ns: f64,
     /// The tests that the source lists without any request.
     not_run: NotedTests,
 }
@@ -67,6 +70,8 @@ pub(crate) struct ImportedTest<'d> {
     pub(crate) contradiction: Option<Warning>,
     /// Whether the program states which part of the target the test uses.
     pub(crate) placed: bool,
+    /// The mean time of submission, if the latencies do not include that time.
+    pub(crate) submission_ns: Option<f64>,
 }
 
 impl<'s> ResultDraft<'s> {
@@ -95,13 +100,15 @@ impl<'s> ResultDraft<'s> {
             warnings: Vec::new(),
             notes: Vec::new(),
             unplaced: NotedTests::default(),
+            submitted: NotedTests::default(),
+            submission_ns: 0.0,
             not_run: NotedTests::default(),
         }
     }
 
     /// Adds a test, with the warnings about its figures. A test without any request was not run, and is omitted.
     pub(crate) fn add(&mut self, added: ImportedTest<'_>) {
-        let ImportedTest { test, samples, printed, contradiction, placed } = added;
+        let ImportedTest { test, samples, printed, contradiction, placed, submission_ns } = added;
         if is_blank(printed) && samples.iter().all(is_blank) {
             self.not_run.add(&test.name);
             return;
@@ -126,6 +133,10 @@ impl<'s> ResultDraft<'s> {
         if !placed {
             self.unplaced.add(&test.name);
         }
+        if let Some(ns) = submission_ns {
+            self.submitted.add(&test.name);
+            self.submission_ns = self.submission_ns.max(ns);
+        }
         self.tests.push(TestResult::new(&self.workload, &test, samples));
         self.workload.tests.push(test);
     }
@@ -144,6 +155,10 @@ impl<'s> ResultDraft<'s> {
                 .hint("check that the file is complete"));
         }
         self.not_run.note(&mut self.notes, "omitted, because no request is listed: not run");
+        let begun = "latencies begin when a request is submitted; submission took up to";
+        let submission_us = self.submission_ns / 1e3;
+        self.submitted
+            .note(&mut self.notes, &format!("{begun} {submission_us:.1} µs more on average"));
         let size = self.size;
         let span = self.supplied.span;
         let origin = match span {

@@ -49,6 +49,8 @@ pub(crate) struct ReportedTest {
     pub(crate) span: Option<Bytes>,
     /// The time after which the test ends.
     pub(crate) duration: Option<Duration>,
+    /// The mean time of submission, if the latencies do not include that time.
+    pub(crate) submission_ns: Option<f64>,
     pub(crate) sample: Sample,
 }
 
@@ -138,7 +140,14 @@ impl ReportedRun {
             });
             let test = Test { name, ..one.test(size, supplied) };
             let samples = vec![one.sample.clone()];
-            draft.add(ImportedTest { test, samples, printed: &one.sample, contradiction, placed });
+            draft.add(ImportedTest {
+                test,
+                samples,
+                printed: &one.sample,
+                contradiction,
+                placed,
+                submission_ns: one.submission_ns,
+            });
         }
         let engine = engine.as_deref().unwrap_or(NOT_STATED);
         let target = MeasuredTarget {
@@ -163,6 +172,7 @@ impl ReportedTest {
             queue_depth: None,
             span: None,
             duration: None,
+            submission_ns: None,
             sample,
         }
     }

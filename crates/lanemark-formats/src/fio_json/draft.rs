@@ -73,7 +73,7 @@ impl TestDraft {
         entry: &Value,
         global: &[(String, String)],
         clients: bool,
-    ) -> Result<Self, String> {
+    ) -> Result<Vec<Self>, String> {
         let name = entry.get("jobname").and_then(Value::as_str).ok_or("`jobname` is missing")?;
         let name = clean_name(name);
         let job_name = name.clone();
@@ -98,18 +98,33 @@ impl TestDraft {
         let renamed = other.filter(|other| **other != job_name).cloned();
         let own = LanemarkKey::read(entry)
             .map_err(|wrong| format!("job `{}`: lanemark: {wrong}", shown(&name)))?;
-        Ok(Self {
+        let draft = Self {
             name,
             renamed,
             silent,
             own,
             group: entry.get("groupid").and_then(Value::as_u64),
             options: all,
-            sample: read.sample,
+            sample: Sample::empty(),
             submission_ns: read.submission_ns,
             cpu_of_one: read.cpu_of_one,
             entries: 1,
-        })
+        };
+        let phases = sampled::split_phases(read.sample, read.times).into_iter();
+        Ok(phases.map(|(phase, sample)| Self { sample, ..draft.phase(phase) }).collect())
+    }
+
+    /// Returns the draft of one of several phases, which has only one direction.
+    fn phase(&self, phase: &str) -> Self {
+        let mut draft = Self { name: self.name.clone() + phase, ..self.clone() };
+        let direction = phase.trim_start_matches(", ").trim_end_matches('s');
+        for (name, value) in &mut draft.options {
+            if !direction.is_empty() && ["rw", "readwrite"].contains(&name.as_str()) {
+                let random = if value.starts_with("rand") { "rand" } else { "" };
+                *value = format!("{random}{direction}");
+            }
+        }
+        draft
     }
 
     pub(super) fn same(&self, other: &Self) -> bool {

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::documents::{FioDocument, documents};
 use super::draft::{TestDraft, options};
+use super::sampled::PHASES;
 use crate::error::{FormatError, shown};
 
 pub(super) const TESTS_MAX: usize = 10_000;
@@ -70,13 +71,18 @@ fn document(
             ));
             continue;
         }
-        let draft = TestDraft::read(entry, &global, clients).map_err(|wrong| {
+        let phases = TestDraft::read(entry, &global, clients).map_err(|wrong| {
             FormatError::file(file, format!("entry {} of its jobs: {wrong}", index + 1)).hint(HINT)
         })?;
-        match drafts.iter().position(|other| other.same(&draft)) {
-            Some(at) => drafts[at].add(&draft),
-            None if drafts.len() < TESTS_MAX => drafts.push(draft),
-            None => return Err(FormatError::file(file, "it contains more than 10,000 jobs")),
+        if let [first, _, ..] = &phases[..] {
+            notes.push(format!("{}: {PHASES}", first.name));
+        }
+        for draft in phases {
+            match drafts.iter().position(|other| other.same(&draft)) {
+                Some(at) => drafts[at].add(&draft),
+                None if drafts.len() < TESTS_MAX => drafts.push(draft),
+                None => return Err(FormatError::file(file, "it contains more than 10,000 jobs")),
+            }
         }
     }
     if drafts.is_empty() {

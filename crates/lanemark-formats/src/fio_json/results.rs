@@ -86,13 +86,7 @@ fn import_group(
     result.workload.repeats = repeats(group);
     result.workload.average = average(group);
     let mut partly = NotedTests::default();
-    let mut submitted = NotedTests::default();
-    let mut submission_ns: f64 = 0.0;
     for (name, file, draft) in named_drafts(group) {
-        if let Some(ns) = draft.submission_ns {
-            submitted.add(&name);
-            submission_ns = submission_ns.max(ns);
-        }
         let described = draft.described_test(file, result.size, supplied);
         if !described.whole {
             partly.add(&name);
@@ -110,14 +104,13 @@ fn import_group(
             printed: &draft.sample,
             contradiction,
             placed: described.placed,
+            submission_ns: draft.submission_ns,
         });
     }
     partly.note(
         &mut notes,
         "not all options are known, so the description of the test is incomplete",
     );
-    let begun = "latencies begin when a request is submitted; submission took up to";
-    submitted.note(&mut notes, &format!("{begun} {:.1} µs more on average", submission_ns / 1e3));
     result.notes = notes;
     let target = MeasuredTarget {
         device: path.is_some_and(|path| path.starts_with("/dev/")),

@@ -15,6 +15,9 @@ const COUNT_MAX: u64 = 1 << 53;
 /// Maximum number of bytes, one exbibyte, so that the sum of reads and writes does not overflow.
 const BYTES_MAX: u64 = 1 << 60;
 
+/// Minimum ratio of the run times of directions that ran at the same time.
+const SAME_TIME: f64 = 0.98;
+
 struct JsonDirection {
     result: DirectionResult,
     runtime: Duration,
@@ -25,6 +28,8 @@ struct JsonDirection {
 /// The content of an entry in `jobs`.
 pub(super) struct JobSample {
     pub(super) sample: Sample,
+    /// The run times of reads, writes and trims.
+    pub(super) times: [Duration; 3],
     /// The maximum mean time of submission among latencies that do not include that time.
     pub(super) submission_ns: Option<f64>,
     /// Whether the processor time is a share of the time of a single clone, as in versions before 3.5.
@@ -51,6 +56,8 @@ pub(super) fn read(job: &Value) -> Result<JobSample, String> {
     let elapsed = all_directions().map(|side| side.runtime).max().unwrap_or(Duration::ZERO);
     let submission_ns =
         all_directions().filter_map(|side| side.submission_ns).max_by(f64::total_cmp);
+    let times = [&reads, &writes, &trims]
+        .map(|side| side.as_ref().map_or(Duration::ZERO, |side| side.runtime));
     let failed = job.get("error").and_then(Value::as_i64).is_some_and(|error| error != 0);
     let mut sample =
         Sample { elapsed, flushes, errors: errors(job)?, complete: !failed, ..Sample::empty() };
@@ -58,7 +65,7 @@ pub(super) fn read(job: &Value) -> Result<JobSample, String> {
         [reads, writes, unified, trims].map(|side| side.map(|side| side.result));
     sample.cpu = cpu(job, &sample);
     let cpu_of_one = job.get("job_runtime").is_none();
-    Ok(JobSample { sample, submission_ns, cpu_of_one })
+    Ok(JobSample { sample, times, submission_ns, cpu_of_one })
 }
 
 /// Returns the failed requests. If a job continues after errors (`continue_on_error`), fio prints their count, and the
@@ -85,6 +92,37 @@ fn errors(job: &Value) -> Result<RequestErrors, String> {
     }
     Ok(errors)
 }
+
+/// Returns the figures of each direction with its own run time, if the run times differ: the directions ran one after
+/// the other, such as writes and their verification. Otherwise returns all figures, without a name.
+pub(crate) fn split_phases(sample: Sample, times: [Duration; 3]) -> Vec<(&'static str, Sample)> {
+    let same = |time: &Duration| {
+        *time == Duration::ZERO || time.as_seconds() >= SAME_TIME * sample.elapsed.as_seconds()
+    };
+    if times.iter().all(same) {
+        return vec![("", sample)];
+    }
+    let mut parts = Vec::new();
+    for (index, name) in [", reads", ", writes", ", trims"].into_iter().enumerate() {
+        // The processor time is not known for each direction.
+        let mut part = Sample { elapsed: times[index], cpu: None, ..sample.clone() };
+        let sides = [&mut part.reads, &mut part.writes, &mut part.trims];
+        for (_, side) in sides.into_iter().enumerate().filter(|(side, _)| *side != index) {
+            *side = None;
+        }
+        part.flushes = part.flushes.filter(|_| index == 1);
+        if !parts.is_empty() {
+            part.errors = RequestErrors::default();
+        }
+        if times[index] > Duration::ZERO {
+            parts.push((name, part));
+        }
+    }
+    parts
+}
+
+/// The note about directions that [`split_phases`] separated.
+pub(crate) const PHASES: &str = "its directions ran for different times, such as writes and their verification: each is a separate test";
 
 /// Adds the figures of a clone.
 pub(crate) fn add(sample: &mut Sample, other: &Sample) {
@@ -403,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_job_has_its_directions_its_flushes_and_its_processor_time() {
-        let JobSample { sample, submission_ns, cpu_of_one } = super::read(&job()).unwrap();
+        let JobSample { sample, submission_ns, cpu_of_one, .. } = super::read(&job()).unwrap();
         assert_eq!(sample.elapsed, Duration::from_seconds(3));
         let reads = sample.reads.unwrap();
         let writes = sample.writes.unwrap();

@@ -17,14 +17,15 @@
 //! The output does not state the path and size of the target, whether the page cache was bypassed, or the kind of
 //! random offsets, which are assumed to be independent.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use lanemark_schema::result::{Sample, Warning};
 use lanemark_schema::units::Duration;
 
 use super::options::PrintedOptions;
-use super::parts::{Latencies, add_clone, errors, preferred_latencies};
+use super::parts::{Latencies, SNAPSHOTS, add_clone, errors, preferred_latencies, submission_ns};
 use crate::error::{FormatError, shown};
+use crate::fio_json::sampled::{PHASES, split_phases};
 use crate::stated::{ReportedRun, ReportedTest, cpu, direction, nanoseconds, time};
 use crate::words::{number, scaled_number, size, whole_number};
 
@@ -66,8 +67,7 @@ struct JobEntry {
     group: u32,
     jobs: u32,
     errno: u32,
-    /// The process: the clones of a job are different processes.
-    process: Option<u32>,
+    pid: String,
     date: String,
     /// Reads, writes, trims, and the sum of reads and writes.
     sides: [Option<DirectionFigures>; 4],
@@ -99,7 +99,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     }
     reader.end_run(&mut run).map_err(|(line, message)| FormatError::at(file, line, message))?;
     if reader.snapshots > 0 {
-        run.note("earlier figures of the same run (--status-interval) are omitted");
+        run.note(SNAPSHOTS);
     }
     if !reader.date.is_empty() {
         run.note_local_time(&reader.date);
@@ -158,9 +158,6 @@ impl NormalOutputReader {
                 self.snapshots += 1;
                 self.ended = false;
             }
-            let count = self.entries.len();
-            self.entries.retain(|earlier| !entry.continues(earlier));
-            self.snapshots += count - self.entries.len();
             if self.entries.len() >= JOBS_MAX {
                 return Err((at, format!("more than {JOBS_MAX} jobs")));
             }
@@ -215,7 +212,9 @@ impl NormalOutputReader {
     /// Converts the entries to tests, and clears the entries and their options.
     fn end_run(&mut self, run: &mut ReportedRun) -> Result<(), LineError> {
         self.end_entry();
-        let entries = std::mem::take(&mut self.entries);
+        let printed = self.entries.len();
+        let entries = last_of_each_process(std::mem::take(&mut self.entries));
+        self.snapshots += printed - entries.len();
         let options = std::mem::take(&mut self.options);
         self.ended = false;
         let mut by_name: HashMap<(u32, &str), &PrintedOptions> = HashMap::new();
@@ -237,25 +236,33 @@ impl NormalOutputReader {
             let options_of_job = by_name.get(&(entry.group, entry.name.as_str())).copied();
             let alike = groups.get(&entry.group).is_none_or(|(_, alike)| *alike);
             let is_sum = !alike && entries_of.get(&entry.group) == Some(&1) && entry.jobs > 1;
-            let sample = entry.sample(options_of_job.filter(|_| !is_sum)).map_err(wrong)?;
-            let key = (entry.group, entry.name.clone());
-            if let Some(&at) = tests.get(&key) {
-                add_clone(&mut run.tests[at], &sample);
-                continue;
+            let phases = entry.phases(options_of_job.filter(|_| !is_sum)).map_err(wrong)?;
+            if let [_, _, ..] = &phases[..] {
+                run.note(&format!("{}: {PHASES}", shown(&entry.name)));
             }
-            let mut test = ReportedTest::new(shown(&entry.name), sample);
-            test.threads = Some(entry.jobs);
-            let contradiction = match options_of_job {
-                _ if is_sum => Some("the entry is a sum over jobs that differ".to_owned()),
-                Some(options_of_job) => options_of_job.contradiction(&test.sample),
-                None => None,
-            };
-            match (options_of_job, contradiction) {
-                (_, Some(what)) => {
-                    run.warnings.push(Warning::OptionsContradict { test: test.name.clone(), what });
+            for (phase, sample) in phases {
+                let key = (entry.group, entry.name.clone() + phase);
+                if let Some(&at) = tests.get(&key) {
+                    add_clone(&mut run.tests[at], &sample);
+                    continue;
                 }
-                (Some(options_of_job), None) => options_of_job.describe(&mut test),
-                (None, None) => {}
+                let mut test = ReportedTest::new(shown(&key.1), sample);
+                test.threads = Some(entry.jobs);
+                test.submission_ns = entry.submission_ns();
+                let contradiction = match options_of_job {
+                    _ if is_sum => Some("the entry is a sum over jobs that differ".to_owned()),
+                    Some(options) if phase.is_empty() => options.contradiction(&test.sample),
+                    Some(_) | None => None,
+                };
+                match (options_of_job, contradiction) {
+                    (_, Some(what)) => run
+                        .warnings
+                        .push(Warning::OptionsContradict { test: test.name.clone(), what }),
+                    (Some(options_of_job), None) => options_of_job.describe(&mut test),
+                    (None, None) => {}
+                }
+                tests.insert(key, run.tests.len());
+                run.add(test).map_err(|error| (entry.line, error.message))?;
             }
             self.engines
                 .extend(options_of_job.and_then(|options_of_job| options_of_job.engine.clone()));
@@ -263,11 +270,18 @@ impl NormalOutputReader {
             if self.date.is_empty() {
                 self.date.clone_from(&entry.date);
             }
-            tests.insert(key, run.tests.len());
-            run.add(test).map_err(|error| (entry.line, error.message))?;
         }
         Ok(())
     }
+}
+
+/// Returns the last figures of each process.
+fn last_of_each_process(mut entries: Vec<JobEntry>) -> Vec<JobEntry> {
+    let mut seen = HashSet::new();
+    entries.reverse();
+    entries.retain(|entry| entry.process().is_none_or(|process| seen.insert(process)));
+    entries.reverse();
+    entries
 }
 
 /// Returns the latencies to which a line refers.
@@ -286,13 +300,25 @@ fn latencies_of(
 }
 
 impl JobEntry {
-    /// Returns whether this entry contains later figures of the job of `earlier` (--status-interval).
-    fn continues(&self, earlier: &Self) -> bool {
-        let job = |entry: &Self| (entry.process, entry.group, entry.name.clone());
-        self.process.is_some() && job(self) == job(earlier)
+    /// Returns the identity of the process, if its number is stated.
+    fn process(&self) -> Option<(u32, String, String)> {
+        (!self.pid.is_empty()).then(|| (self.group, self.name.clone(), self.pid.clone()))
     }
 
-    fn sample(&self, options: Option<&PrintedOptions>) -> Result<Sample, String> {
+    /// Returns the maximum mean time of submission among latencies that do not include that time.
+    fn submission_ns(&self) -> Option<f64> {
+        let sides = self.sides.iter().flatten().filter(|side| {
+            std::ptr::eq(preferred_latencies(&side.whole, &side.completion), &side.completion)
+        });
+        let times = sides.filter_map(|side| submission_ns(&side.whole, &side.completion));
+        times.max_by(f64::total_cmp)
+    }
+
+    /// Returns the figures, divided into phases if the directions ran one after the other.
+    fn phases(
+        &self,
+        options: Option<&PrintedOptions>,
+    ) -> Result<Vec<(&'static str, Sample)>, String> {
         let mut sample =
             Sample { errors: errors(self.errno), complete: self.errno == 0, ..Sample::empty() };
         for (index, side) in self.sides.iter().enumerate() {
@@ -320,11 +346,16 @@ impl JobEntry {
         if let (Some((user, system)), 1) = (self.cpu, self.jobs) {
             sample.cpu = cpu(&sample, user, system);
         }
-        Ok(sample)
+        let [reads, writes, trims, _] = &self.sides;
+        let times = [reads, writes, trims]
+            .map(|side| side.as_ref().map_or(Duration::ZERO, |side| side.elapsed));
+        // With unified_rw_reporting=both, fio prints both directions and their sum.
+        if times != [Duration::ZERO; 3] {
+            sample.unified = None;
+        }
+        Ok(split_phases(sample, times))
     }
-}
 
-impl JobEntry {
     /// Returns the number of flushes. fio counts calls of fsync among the issued requests. Calls of fdatasync are only
     /// among the depths, whose shares then have a sum above 100%.
     fn flush_count(&self) -> Option<f64> {
@@ -368,15 +399,17 @@ fn entry(line: &str, at: u64) -> Option<JobEntry> {
     let (group, rest) = rest.split_once(", jobs=")?;
     let (jobs, rest) = rest.split_once(')')?;
     let (_, errno) = rest.split_once("err=")?;
-    let date = errno.split_once("pid=").and_then(|(_, rest)| rest.split_once(": "));
+    let process =
+        errno.split_once("pid=").map(|(_, rest)| rest.split_once(':').unwrap_or((rest, "")));
+    let (pid, date) = process.unwrap_or_default();
     Some(JobEntry {
         line: at,
         name: name.trim().to_owned(),
         group: group.trim().parse().ok()?,
         jobs: jobs.trim().parse().ok().filter(|jobs| *jobs > 0)?,
         errno: whole_number(errno)?,
-        process: errno.split_once("pid=").and_then(|(_, rest)| whole_number(rest)),
-        date: date.map_or(String::new(), |(_, date)| date.trim().to_owned()),
+        pid: pid.trim().to_owned(),
+        date: date.trim().to_owned(),
         ..JobEntry::default()
     })
 }

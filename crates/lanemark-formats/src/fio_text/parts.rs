@@ -54,6 +54,16 @@ pub(super) fn preferred_latencies<'l>(
         .unwrap_or(&completion)
 }
 
+/// Returns the mean time of submission, if completion latencies lack it although the whole latency is stated.
+pub(super) fn submission_ns(whole: &Latencies, completion: &Latencies) -> Option<f64> {
+    let mean = |latency: &Latencies| Some(latency.ends.filter(|_| latency.are_measured())?.2);
+    Some(mean(whole)? - mean(completion)?).filter(|ns| *ns > 0.0)
+}
+
+/// The note about earlier figures of a run.
+pub(super) const SNAPSHOTS: &str =
+    "earlier figures of the same run (--status-interval) are omitted";
+
 /// Returns the errors of a job that ended with the error number `errno`; there are no errors if it is 0.
 pub(super) fn errors(errno: u32) -> RequestErrors {
     let mut errors = RequestErrors::default();

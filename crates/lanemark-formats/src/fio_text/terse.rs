@@ -11,9 +11,12 @@
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::units::Duration;
 
-use super::parts::{Latencies, add_clone, errors};
+use super::parts::{Latencies, SNAPSHOTS, add_clone, errors, submission_ns};
 use crate::error::{FormatError, shown};
-use crate::stated::{ReportedRun, ReportedTest, cpu, direction, nanoseconds, requests, time};
+use crate::fio_json::sampled::{PHASES, split_phases};
+use crate::stated::{
+    ReportedRun, ReportedTest, TESTS_MAX, cpu, direction, nanoseconds, requests, time,
+};
 
 /// The number of values per direction in versions 3 and 4.
 const DIRECTION: usize = 41;
@@ -47,8 +50,8 @@ fn version(line: &str) -> Option<u32> {
 /// Returns an error with the line number if a line is cut short or contains an impossible value.
 pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     let mut run: Option<ReportedRun> = None;
-    // The name and the group of the last test, for recognising the clones of a job.
-    let mut last: Option<(String, String)> = None;
+    let mut entries: Vec<TerseEntry<'_>> = Vec::new();
+    let mut snapshots = 0;
     let mut skipped = 0;
     let mut are_counted = false;
     for (index, line) in text.lines().enumerate() {
@@ -58,19 +61,39 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
         };
         let values: Vec<&str> = line.trim_end().split(';').collect();
         let wrong = |message: String| FormatError::at(file, index as u64 + 1, message);
-        let stated = run.get_or_insert_with(|| ReportedRun::new(file, values[1]));
+        run.get_or_insert_with(|| ReportedRun::new(file, values[1]));
         let job = TerseJob { values: &values, version };
-        let (sample, computed) = job.sample().map_err(wrong)?;
-        are_counted |= computed;
-        let name = (values.get(3).map_or("", |group| *group), values[2]);
-        let same = last.as_ref().is_some_and(|last| (last.0.as_str(), last.1.as_str()) == name);
-        match stated.tests.last_mut().filter(|_| same) {
-            Some(test) => add_clone(test, &sample),
-            None => stated.add(ReportedTest::new(shown(values[2]), sample))?,
-        }
-        last = Some((name.0.to_owned(), name.1.to_owned()));
+        let figures = job.figures().map_err(wrong)?;
+        are_counted |= figures.sample.operations() > 0;
+        let key = [values.get(3).copied().unwrap_or_default(), values[2]];
+        let at = match entries.iter().rposition(|entry| entry.key == key) {
+            Some(at) if entries[at].last.is_continued_by(&figures) => {
+                snapshots += 1;
+                entries[at].tests.clear();
+                at
+            }
+            // Without group_reporting, the lines of a job's clones follow one another.
+            Some(at) if at + 1 == entries.len() => at,
+            Some(_) | None if entries.len() < TESTS_MAX => {
+                entries.push(TerseEntry { key, tests: Vec::new(), last: figures.clone() });
+                entries.len() - 1
+            }
+            Some(_) | None => return Err(wrong(format!("more than {TESTS_MAX} tests"))),
+        };
+        entries[at].add(figures);
     }
     let mut run = run.ok_or_else(|| FormatError::file(file, "no line is terse output of fio"))?;
+    for entry in entries {
+        if entry.tests.len() > 1 {
+            run.note(&format!("{}: {PHASES}", shown(entry.key[1])));
+        }
+        for test in entry.tests {
+            run.add(test)?;
+        }
+    }
+    if snapshots > 0 {
+        run.note(SNAPSHOTS);
+    }
     if are_counted {
         run.note(
             "numbers of requests are computed, because terse output states only rates and times",
@@ -85,14 +108,69 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     Ok(run)
 }
 
+/// The lines of one job.
+struct TerseEntry<'t> {
+    /// The group and the name.
+    key: [&'t str; 2],
+    tests: Vec<ReportedTest>,
+    last: TerseFigures,
+}
+
+/// The figures of a line.
+#[derive(Clone)]
+struct TerseFigures {
+    sample: Sample,
+    times: [Duration; 3],
+    submission_ns: Option<f64>,
+}
+
+impl TerseEntry<'_> {
+    /// Adds the figures of another clone.
+    fn add(&mut self, figures: TerseFigures) {
+        self.last = figures.clone();
+        for (phase, sample) in split_phases(figures.sample, figures.times) {
+            let name = shown(self.key[1]) + phase;
+            match self.tests.iter_mut().find(|test| test.name == name) {
+                Some(test) => add_clone(test, &sample),
+                None => self.tests.push(ReportedTest {
+                    submission_ns: figures.submission_ns,
+                    ..ReportedTest::new(name, sample)
+                }),
+            }
+        }
+    }
+}
+
+impl TerseFigures {
+    /// Returns whether `later` has the figures of the same job at the end of the next `--status-interval`. Clones run
+    /// for the same time, and a separate run can be more than twice as long.
+    fn is_continued_by(&self, later: &Self) -> bool {
+        let bytes = |figures: &Self| {
+            let sample = &figures.sample;
+            [&sample.reads, &sample.writes, &sample.trims]
+                .map(|side| side.as_ref().map_or(0, |side| side.bytes.get()))
+        };
+        let before = self.sample.elapsed.as_seconds();
+        bytes(self) != bytes(later)
+            && bytes(self).iter().zip(bytes(later)).all(|(before, after)| *before <= after)
+            && (before + 0.1..2.0 * before + 0.1).contains(&later.sample.elapsed.as_seconds())
+    }
+}
+
+/// The figures of a direction.
+struct TerseDirection {
+    result: Option<DirectionResult>,
+    elapsed: Duration,
+    submission_ns: Option<f64>,
+}
+
 struct TerseJob<'t> {
     values: &'t [&'t str],
     version: u32,
 }
 
 impl TerseJob<'_> {
-    /// Returns the figures, and whether the number of requests was computed.
-    fn sample(&self) -> Result<(Sample, bool), String> {
+    fn figures(&self) -> Result<TerseFigures, String> {
         let directions = if self.version == 3 { 2 } else { 3 };
         let width = DIRECTION + if self.version == 5 { MORE } else { 0 };
         let end = HEAD + directions * width;
@@ -102,35 +180,33 @@ impl TerseJob<'_> {
             return Err(format!("{found} values; version {} has {least} or more", self.version));
         }
         let errno = self.number(4)? as u32;
-        let mut sides: Vec<(Option<DirectionResult>, Duration)> = Vec::new();
-        for direction in 0..directions {
-            sides.push(self.direction(HEAD + direction * width)?);
+        let mut times = [Duration::ZERO; 3];
+        let mut submission_ns: Option<f64> = None;
+        let mut sample = Sample { errors: errors(errno), complete: errno == 0, ..Sample::empty() };
+        for (direction, time) in times.iter_mut().enumerate().take(directions) {
+            let side = self.direction(HEAD + direction * width)?;
+            sample.elapsed = sample.elapsed.max(side.elapsed);
+            if side.result.is_some() {
+                *time = side.elapsed;
+            }
+            let longest = [submission_ns, side.submission_ns].into_iter().flatten();
+            submission_ns = longest.max_by(f64::total_cmp);
+            match direction {
+                0 => sample.reads = side.result,
+                1 => sample.writes = side.result,
+                _ => sample.trims = side.result,
+            }
         }
-        let elapsed = sides.iter().map(|(_, elapsed)| *elapsed).max().unwrap_or_default();
-        let computed = sides.iter().any(|(side, _)| side.is_some());
-        let mut sides = sides.into_iter().map(|(side, _)| side);
-        let reads = sides.next().flatten();
-        let writes = sides.next().flatten();
-        let trims = sides.next().flatten();
-        let mut sample = Sample {
-            elapsed,
-            reads,
-            writes,
-            trims,
-            errors: errors(errno),
-            complete: errno == 0,
-            ..Sample::empty()
-        };
         sample.cpu = cpu(&sample, self.percent(end)?, self.percent(end + 1)?);
-        Ok((sample, computed))
+        Ok(TerseFigures { sample, times, submission_ns })
     }
 
-    fn direction(&self, at: usize) -> Result<(Option<DirectionResult>, Duration), String> {
+    fn direction(&self, at: usize) -> Result<TerseDirection, String> {
         let bytes = self.number(at)? * 1024.0;
         let iops = self.number(at + 2)?;
         let elapsed = time(self.number(at + 3)?, 1e-3)?;
         if bytes == 0.0 {
-            return Ok((None, elapsed));
+            return Ok(TerseDirection { result: None, elapsed, submission_ns: None });
         }
         let completion = self.latencies(at + 8)?;
         let whole = self.latencies(at + 12 + PERCENTILES)?;
@@ -144,13 +220,14 @@ impl TerseJob<'_> {
             percentiles.push((percent, latency));
         }
         // The percentiles belong to the completion latency, unless only the whole latency was measured.
+        let submission_ns = submission_ns(&whole, &completion);
         let mut known = if completion.are_measured() { completion } else { whole };
         // A percentile of 0 µs is shorter than the unit, so its value is not known.
         percentiles.retain(|(percent, latency): &(f64, f64)| *percent > 0.0 && *latency > 0.0);
         known.percentiles = percentiles;
         let count = requests(bytes, iops, elapsed);
-        let side = direction(bytes, count, |count| known.histogram(count))?;
-        Ok((side, elapsed))
+        let result = direction(bytes, count, |count| known.histogram(count))?;
+        Ok(TerseDirection { result, elapsed, submission_ns })
     }
 
     /// Returns the minimum, maximum and mean of the latencies at a position.
@@ -247,10 +324,10 @@ mod tests {
                 [version.to_string().as_str(), "fio-3.33", "job", "7", "0"]
                     .map(str::to_owned)
                     .to_vec();
-            values.extend(side(4_096, 1_024, 1_000, 100, more));
+            values.extend(side(4_096, 512, 2_000, 100, more));
             values.extend(side(2_048, 256, 2_000, 700, more));
             if directions == 3 {
-                values.extend(side(64, 16, 500, 50, more));
+                values.extend(side(64, 8, 2_000, 50, more));
             }
             values.extend(["40.0%", "60.0%", "5"].map(str::to_owned));
             let line = values.join(";");

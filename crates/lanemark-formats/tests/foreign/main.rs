@@ -1,6 +1,7 @@
 //! Results from other programs: each figure has the unit of its program, and figures that a text does not state are
 //! unknown.
 
+mod fio;
 mod hostile;
 mod round_trip;
 mod tables;
@@ -222,16 +223,13 @@ fn repeated_figures_of_one_run_count_once_and_clones_are_added() {
     assert_eq!(imported.result.tests.len(), 2);
     assert_eq!(imported.result.tests[0].iops.value, 50_000.0);
     assert!(imported.notes.iter().any(|note| note.contains("status-interval")));
-    // The lines of the run's status may be absent between two figures of one process.
-    let entry = &figures[..figures.find("log: (groupid").unwrap()];
-    let again = format!("{options}\nreads: (groupid{entry}reads: (groupid{figures}");
-    assert_eq!(result(&again).tests[0].iops.value, 50_000.0);
     // The text contains two consecutive runs.
     let appended = result(&format!("{text}\n{text}"));
     assert_eq!(appended.tests.len(), 4);
     assert_eq!(appended.tests[2].test.name, "reads (2)");
     // The clones are listed without group_reporting.
-    let other = entry.replace("pid=", "pid=1");
+    let entry = &figures[..figures.find("log: (groupid").unwrap()];
+    let other = entry.replace("pid=", "pid=9");
     let clones = format!("{options}\nreads: (groupid{other}reads: (groupid{figures}");
     let one = &result(&clones).tests[0];
     assert_eq!((one.iops.value, one.test.threads), (100_000.0, 3));

@@ -95,9 +95,15 @@ impl FigurePair {
     }
 }
 
-/// Returns the throughput of the test `name` in run `b` divided by that in run `a`, if both contain the test.
+/// Returns the throughput of the test `name` in run `b` divided by that in run `a`, if both contain the test with the
+/// same requests.
 pub(crate) fn throughput_ratio(a: &RunResult, b: &RunResult, name: &str) -> Option<RatioEstimate> {
-    RunPair::new(a, b).figures(FigureMetric::Throughput, a.test(name)?, b.test(name)?).ratio
+    let own = a.test(name)?;
+    let other = b.test(name)?;
+    if contradiction(&own.test, &other.test).is_some() {
+        return None;
+    }
+    RunPair::new(a, b).figures(FigureMetric::Throughput, own, other).ratio
 }
 
 /// Returns the tests that both runs contain, matched by name. Programs give one name to different tests, so tests with

@@ -156,23 +156,11 @@ pub(super) fn warnings(
         html! {
             ul class="warnings" {
                 @for (warning, advice) in target::with_advice(&listed) {
-                    li {
-                        b { (with_code(warning)) }
-                        @if let Some(advice) = advice { ": " (with_code(advice)) "." }
-                    }
+                    li { b { (warning) } @if let Some(advice) = advice { ": " (advice) "." } }
                 }
             }
         }
     })
-}
-
-/// Returns a text whose parts between backticks are code.
-fn with_code(text: &str) -> Markup {
-    html! {
-        @for (index, part) in text.split('`').enumerate() {
-            @if index % 2 == 1 { code { (part) } } @else { (part) }
-        }
-    }
 }
 
 pub(crate) fn capitalised(word: &str) -> String {
