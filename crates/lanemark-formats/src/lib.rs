@@ -39,6 +39,7 @@ mod imported;
 pub mod iometer;
 pub mod iostat;
 mod partly;
+mod phases;
 mod recognised;
 mod stated;
 mod tables;

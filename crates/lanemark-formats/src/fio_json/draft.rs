@@ -14,6 +14,7 @@ use super::sampled;
 use crate::error::shown;
 use crate::fio::{self, JobEnvironment};
 use crate::imported::{SuppliedSettings, clean_name};
+use crate::phases::split_phases;
 use crate::stated::ReportedTest;
 
 /// The options that determine the direction and the offset of requests, for jobs that also have unknown options.
@@ -110,7 +111,7 @@ impl TestDraft {
             cpu_of_one: read.cpu_of_one,
             entries: 1,
         };
-        let phases = sampled::split_phases(read.sample, read.times).into_iter();
+        let phases = split_phases(read.sample, read.times).into_iter();
         Ok(phases.map(|(phase, sample)| Self { sample, ..draft.phase(phase) }).collect())
     }
 

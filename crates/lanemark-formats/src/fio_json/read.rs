@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::documents::{FioDocument, documents};
 use super::draft::{TestDraft, options};
-use super::sampled::PHASES;
 use crate::error::{FormatError, shown};
+use crate::phases::PHASES;
 
 pub(super) const TESTS_MAX: usize = 10_000;
 

@@ -15,9 +15,6 @@ const COUNT_MAX: u64 = 1 << 53;
 /// Maximum number of bytes, one exbibyte, so that the sum of reads and writes does not overflow.
 const BYTES_MAX: u64 = 1 << 60;
 
-/// Minimum ratio of the run times of directions that ran at the same time.
-const SAME_TIME: f64 = 0.98;
-
 struct JsonDirection {
     result: DirectionResult,
     runtime: Duration,
@@ -92,37 +89,6 @@ fn errors(job: &Value) -> Result<RequestErrors, String> {
     }
     Ok(errors)
 }
-
-/// Returns the figures of each direction with its own run time, if the run times differ: the directions ran one after
-/// the other, such as writes and their verification. Otherwise returns all figures, without a name.
-pub(crate) fn split_phases(sample: Sample, times: [Duration; 3]) -> Vec<(&'static str, Sample)> {
-    let same = |time: &Duration| {
-        *time == Duration::ZERO || time.as_seconds() >= SAME_TIME * sample.elapsed.as_seconds()
-    };
-    if times.iter().all(same) {
-        return vec![("", sample)];
-    }
-    let mut parts = Vec::new();
-    for (index, name) in [", reads", ", writes", ", trims"].into_iter().enumerate() {
-        // The processor time is not known for each direction.
-        let mut part = Sample { elapsed: times[index], cpu: None, ..sample.clone() };
-        let sides = [&mut part.reads, &mut part.writes, &mut part.trims];
-        for (_, side) in sides.into_iter().enumerate().filter(|(side, _)| *side != index) {
-            *side = None;
-        }
-        part.flushes = part.flushes.filter(|_| index == 1);
-        if !parts.is_empty() {
-            part.errors = RequestErrors::default();
-        }
-        if times[index] > Duration::ZERO {
-            parts.push((name, part));
-        }
-    }
-    parts
-}
-
-/// The note about directions that [`split_phases`] separated.
-pub(crate) const PHASES: &str = "its directions ran for different times, such as writes and their verification: each is a separate test";
 
 /// Adds the figures of a clone.
 pub(crate) fn add(sample: &mut Sample, other: &Sample) {

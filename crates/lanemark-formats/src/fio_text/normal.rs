@@ -23,9 +23,12 @@ use lanemark_schema::result::{Sample, Warning};
 use lanemark_schema::units::Duration;
 
 use super::options::PrintedOptions;
-use super::parts::{Latencies, SNAPSHOTS, add_clone, errors, preferred_latencies, submission_ns};
+use super::parts::{
+    Latencies, SNAPSHOTS, add_clone, errors, parse_issued_counts, preferred_latencies,
+    submission_ns,
+};
 use crate::error::{FormatError, shown};
-use crate::fio_json::sampled::{PHASES, split_phases};
+use crate::phases::{PHASES, split_phases};
 use crate::stated::{ReportedRun, ReportedTest, cpu, direction, nanoseconds, time};
 use crate::words::{number, scaled_number, size, whole_number};
 
@@ -521,20 +524,6 @@ fn percentiles(list: &str, unit: f64) -> Result<Vec<(f64, f64)>, String> {
         all.push(both.ok_or_else(|| format!("`{}` is not a percentile", shown(field)))?);
     }
     Ok(all)
-}
-
-/// Reads ` rwts: total=713,311,0,0 short=…`, or `: total=r=713/w=311/d=0, short=…` from version 2.
-fn parse_issued_counts(text: &str) -> Option<[f64; 4]> {
-    let (_, total) = text.split_once("total=")?;
-    let total = total.split_whitespace().next()?;
-    let mut all = [0.0; 4];
-    let mut found = 0;
-    let is_separator = |letter: char| !letter.is_ascii_digit();
-    for part in total.split(is_separator).filter(|part| !part.is_empty()).take(4) {
-        all[found] = part.parse().ok()?;
-        found += 1;
-    }
-    (found >= 3).then_some(all)
 }
 
 #[cfg(test)]

@@ -80,6 +80,20 @@ pub(super) fn add_clone(test: &mut ReportedTest, clone: &Sample) {
     test.threads = Some(test.threads.unwrap_or(1).saturating_add(1));
 }
 
+/// Reads ` rwts: total=713,311,0,0 short=…`, or `: total=r=713/w=311/d=0, short=…` from version 2.
+pub(super) fn parse_issued_counts(text: &str) -> Option<[f64; 4]> {
+    let (_, total) = text.split_once("total=")?;
+    let total = total.split_whitespace().next()?;
+    let mut all = [0.0; 4];
+    let mut found = 0;
+    let is_separator = |letter: char| !letter.is_ascii_digit();
+    for part in total.split(is_separator).filter(|part| !part.is_empty()).take(4) {
+        all[found] = part.parse().ok()?;
+        found += 1;
+    }
+    (found >= 3).then_some(all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

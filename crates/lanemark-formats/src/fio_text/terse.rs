@@ -13,7 +13,7 @@ use lanemark_schema::units::Duration;
 
 use super::parts::{Latencies, SNAPSHOTS, add_clone, errors, submission_ns};
 use crate::error::{FormatError, shown};
-use crate::fio_json::sampled::{PHASES, split_phases};
+use crate::phases::{PHASES, split_phases};
 use crate::stated::{
     ReportedRun, ReportedTest, TESTS_MAX, cpu, direction, nanoseconds, requests, time,
 };
