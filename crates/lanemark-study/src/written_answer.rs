@@ -99,19 +99,17 @@ impl WrittenAnswer {
     /// Returns the answer with the figures of `systems`; `None` if a figure is missing.
     pub(crate) fn filled(&self, systems: &[StudySystem]) -> Option<StudyAnswer> {
         let mut text = String::new();
+        let mut undecided = String::new();
         for part in &self.parts {
             match part {
                 AnswerPart::Text(part) => text += part,
-                AnswerPart::Value(expression) => text += &expression.shown(systems)?,
+                AnswerPart::Value(expression) => {
+                    text += &expression.shown(systems)?;
+                    undecided += &expression.undecided(systems).unwrap_or_default();
+                }
             }
         }
-        for part in &self.parts {
-            if let AnswerPart::Value(expression) = part
-                && let Some(sentence) = expression.undecided(systems)
-            {
-                text += &sentence;
-            }
-        }
+        text += &undecided;
         let claims = self.claims.iter().map(|claim| claim.checked(systems));
         Some(StudyAnswer { text, claims: claims.collect::<Option<_>>()? })
     }

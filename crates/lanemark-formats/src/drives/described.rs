@@ -120,17 +120,15 @@ impl DescribedDrive {
         if self.health.is_failing == Some(true) {
             self.findings.push("the drive reports that it is about to fail".to_owned());
         }
-        if let Some((now, limit)) = self.temperature.zip(self.health.temperature_warning)
-            && now >= limit
-        {
-            self.findings.push(format!("{now:.0} °C; the drive's warning limit is {limit:.0} °C"));
-        }
-        let is_hot = self.temperature.zip(self.health.temperature_warning);
-        let is_hot = is_hot.is_some_and(|(now, limit)| now >= limit);
+        let hot = self.temperature.zip(self.health.temperature_warning);
+        let hot = hot.filter(|(now, limit)| now >= limit);
+        let text =
+            |(now, limit)| format!("{now:.0} °C; the drive's warning limit is {limit:.0} °C");
+        self.findings.extend(hot.map(text));
         let warning = self.health.critical_warning.unwrap_or(0);
+        // If the limit is known, the bit of the temperature adds nothing.
         let raised = CRITICAL_WARNINGS.iter().filter(|(bit, _)| warning & bit != 0);
-        // The limit has been stated.
-        let raised = raised.filter(|(bit, _)| *bit != 0b10 || !is_hot);
+        let raised = raised.filter(|(bit, _)| *bit != 0b10 || hot.is_none());
         self.findings.extend(raised.map(|(_, meaning)| (*meaning).to_owned()));
         let above = |limit: &str| format!("min above its {limit} temperature since it was made");
         for (number, one, several) in [

@@ -19,7 +19,7 @@ pub(super) type TestPair<'r> = (&'r TestResult, &'r TestResult);
 pub(super) struct FigurePair {
     pub(super) a: Option<Statistic>,
     pub(super) b: Option<Statistic>,
-    /// `None` if a figure is absent.
+    /// Absent if a figure is absent.
     pub(super) ratio: Option<RatioEstimate>,
 }
 
@@ -89,7 +89,7 @@ impl<'r> RunPair<'r> {
 }
 
 impl FigurePair {
-    /// Returns both values; `None` if one is absent.
+    /// Returns both values, if both are known.
     pub(super) fn values(&self) -> Option<(f64, f64)> {
         Some((known_value(self.a.as_ref()?)?, known_value(self.b.as_ref()?)?))
     }
@@ -131,8 +131,8 @@ fn has_equal_requests(a: &Test, b: &Test) -> bool {
     stated(a).is_some() && stated(a) == stated(b) && (a.block, a.threads) == (b.block, b.threads)
 }
 
-/// Returns the first property in which the requests of two tests differ, such as `4 KiB against 32 KiB`; `None` if
-/// they agree in all that both state.
+/// Returns the first property in which the requests of two tests differ, such as `4 KiB against 32 KiB`, if there
+/// is one among those that both state.
 fn contradiction(a: &Test, b: &Test) -> Option<String> {
     if [a, b].into_iter().any(|test| matches!(test.asks, LoadKind::Trace(_))) {
         return None;
@@ -158,13 +158,13 @@ pub(super) fn why_none_is_shared(a: &RunResult, b: &RunResult) -> String {
     reasons.next().unwrap_or_default()
 }
 
-/// Returns the figure of a test; `None` if no request was completed.
+/// Returns the figure of a test, if a request was completed.
 pub(super) fn figure(metric: FigureMetric, result: &TestResult) -> Option<Statistic> {
     let is_known = metric != FigureMetric::Latency || has_latency(result);
     is_known.then(|| metric.value_in(result))
 }
 
-/// Returns a latency percentile in µs, averaged over the repeats; `None` if a repeat has too few requests for it.
+/// Returns a latency percentile in µs, averaged over the repeats, if each repeat has enough requests for it.
 fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
     let of = |sample: &Sample| Some(sample.latency().percentile_ns(at)? as f64 / 1e3);
     let values: Option<Vec<f64>> = test.samples.iter().map(of).collect();
