@@ -82,6 +82,10 @@ fn a_fault_after_the_end_of_all_tests_is_an_error() {
     let message =
         "the fault `power-cut boot=5s at=2s` did not begin: the longest test ended after 400 ms";
     sim(folder.path(), WRITES, &["--fault", "power-cut at=2s boot=5s"]).fails_saying(2, message);
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/file-server.iolog.gz");
+    let replay = ["sim", SYSTEM, trace, "--fault", "power-cut at=9000s"];
+    lanemark!(folder.path(), &replay)
+        .fails_saying(2, "`power-cut boot=10s at=9000s` did not begin");
 }
 
 #[test]

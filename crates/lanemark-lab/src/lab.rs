@@ -311,7 +311,10 @@ impl Lab {
 }
 
 /// Checks that each fault began in one of the tests.
-fn check_faults(result: &RunResult) -> Result<(), LabError> {
+///
+/// # Errors
+/// Returns an error about the first fault that begins after the end of all tests.
+pub fn check_faults(result: &RunResult) -> Result<(), LabError> {
     let samples = || result.tests.iter().flat_map(|test| &test.samples);
     let began =
         |text: &str| samples().flat_map(|sample| &sample.faults).any(|one| one.fault == text);

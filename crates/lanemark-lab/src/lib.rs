@@ -96,7 +96,7 @@ pub mod whatif;
 pub use cancel::CancelFlag;
 pub use error::{ErrorCause, LabError};
 pub use event::{Event, EventObserver, TestPosition};
-pub use lab::{Lab, LabRun, assemble, open_library, setting, settings};
+pub use lab::{Lab, LabRun, assemble, check_faults, open_library, setting, settings};
 pub use lanemark_sim::RunLength;
 pub use pool::Pool;
 pub use ranking::{RankedSystem, Ranking};

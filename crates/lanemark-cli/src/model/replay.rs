@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use lanemark_lab::check_faults;
 use lanemark_lab::scale::faults;
 use lanemark_schema::result::{RunResult, SCHEMA_VERSION, Sample, Target, TestResult, Warning};
 use lanemark_schema::units::Bytes;
@@ -89,6 +90,9 @@ pub(crate) fn run(
     let file = path.file_name().map_or(stem, |name| name.to_string_lossy().into_owned());
     let mut result = result(run, system, id, file, &reader.notes(), plan.laid_out);
     result.workload.faults = faults;
+    if result.complete {
+        check_faults(&result)?;
+    }
     result.provenance = provenance;
     let written = requests.write();
     delivery.deliver(&mut result)?;
