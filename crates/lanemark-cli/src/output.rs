@@ -38,7 +38,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a sentence to stdout.
 pub(crate) fn print_sentence(sentence: &str) -> Result<(), Failure> {
-    print(&lanemark_report::sentence_text(sentence, &style()))
+    print(&lanemark_report::paragraph(sentence, &style()))
 }
 
 /// Returns `text` without control sequences, except for line feeds and Lanemark's own colours.

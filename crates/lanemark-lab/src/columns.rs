@@ -156,7 +156,6 @@ impl<R> TableBuilder<R> {
     }
 }
 
-/// The value of one figure of a direction.
 type DirectionFigure = fn(&DirectionFigures) -> Option<f64>;
 
 /// The figures of a direction, with the names of their columns.
@@ -411,7 +410,6 @@ impl AxisKind {
         unit.map_or(Self::Text, |(unit, _)| Self::Quantity(unit))
     }
 
-    /// Returns the column name of an axis of this kind.
     fn column_name(self, axis: &str) -> String {
         let unit = AxisUnit::ALL.into_iter().find(|(unit, _)| self == Self::Quantity(*unit));
         unit.map_or_else(|| axis.to_owned(), |(_, unit)| format!("{axis}_{unit}"))

@@ -179,7 +179,6 @@ impl Lab {
         (0..work.workload.tests.len()).map(|test| self.repeats(work, test) as usize).sum()
     }
 
-    /// Returns the number of repeats of a test to run.
     fn repeats(&self, work: &LabRun<'_>, test: usize) -> u32 {
         let converges = self.length != RunLength::Whole;
         if converges && work.system.may_converge(work.workload, test) {

@@ -74,7 +74,6 @@ impl Database {
         self.0.open(false)
     }
 
-    /// Returns the contents of the database.
     pub fn examine_contents(&self) -> Result<DatabaseContents, OltpError> {
         self.0.examine_contents()
     }

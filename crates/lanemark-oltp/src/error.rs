@@ -9,7 +9,6 @@ pub enum OltpError {
     /// A number outside its bounds.
     #[error("{what}: {value} is not between {min} and {max}")]
     Bound {
-        /// Name of the number.
         what: &'static str,
         value: i64,
         /// Smallest accepted value.

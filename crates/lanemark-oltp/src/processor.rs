@@ -160,7 +160,6 @@ impl TaskTime {
         Some(Self { running, ready })
     }
 
-    /// Returns the time since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> SessionProcessorTime {
         SessionProcessorTime {
             running_s: self.running.saturating_sub(earlier.running) as f64 / 1e9,

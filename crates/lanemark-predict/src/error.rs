@@ -24,7 +24,6 @@ pub enum PredictError {
     /// The runs measured different drives.
     #[error("{one_result} is a result for {one}, but {other_result} is for {other}")]
     SeveralDrives {
-        /// Name of a result.
         one_result: String,
         /// Drive of that result.
         one: String,

@@ -47,7 +47,7 @@ pub use library::{
 pub use path::{inspection_svg, inspection_text, path_sentence, path_svg, path_table};
 pub use run::{
     durable_sentence, phases_sentence, power_cut_verdict, run_evidence, run_table, run_warnings,
-    sentence_text, trial_answer, trial_text, verified_text, written_text,
+    trial_answer, trial_text, verified_text, written_text,
 };
 pub use study::{answer, fit_table, study_answer, study_table};
 pub use sweep::{sweep_answer, sweep_html, sweep_text};

@@ -205,7 +205,6 @@ impl Expression {
 }
 
 impl Operator {
-    /// Returns the value of a ratio.
     fn value(self, ratio: f64) -> f64 {
         match self {
             Self::Ratio => ratio,

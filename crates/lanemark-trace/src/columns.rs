@@ -284,7 +284,6 @@ impl<'l> Cells<'l> {
     }
 }
 
-/// Returns the bytes of a number of bytes or of sectors.
 fn bytes(field: &Field<'_>, in_sectors: bool) -> Result<u64, FieldError> {
     if in_sectors { sectors(field) } else { field.integer() }
 }

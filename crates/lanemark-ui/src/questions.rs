@@ -83,7 +83,6 @@ pub fn presets() -> [Preset; 4] {
     ]
 }
 
-/// Returns the questions.
 pub fn questions() -> [Question; 8] {
     let fast = "samsung-980-pro-1tb@amd-b550:m2";
     let third = ("platform.port.m2.pcie.generation".to_owned(), "3".to_owned());

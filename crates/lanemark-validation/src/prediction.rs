@@ -51,7 +51,6 @@ pub struct PredictedMeasurement {
     pub class: String,
     /// The simulated test.
     pub test: Test,
-    /// The use of the path.
     pub path: Option<PathUse>,
     /// Grade of the row: A, B or C.
     pub grade: String,

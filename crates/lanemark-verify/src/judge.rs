@@ -57,7 +57,6 @@ struct RequiredChange<'a> {
 }
 
 impl RequiredChange<'_> {
-    /// Returns whether a change is allowed.
     fn allows(&self, change: &Change) -> bool {
         self.newest.is_none_or(|(_, newest)| !change.is_before(newest))
     }

@@ -113,7 +113,7 @@ fn table(set: &ResultSet) -> Result<String, Failure> {
     if set.runs.len() > 1
         && let Some(answer) = lanemark_report::results_answer(set.study.as_ref(), &runs)
     {
-        text = lanemark_report::sentence_text(&answer, &style);
+        text = lanemark_report::paragraph(&answer, &style);
     }
     if let Some(study) = &set.study {
         let table = lanemark_report::study_table(study, None, false, &style);

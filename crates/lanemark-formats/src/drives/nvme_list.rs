@@ -9,7 +9,6 @@ use super::described::{DescribedDrive, count, device_name, text};
 /// Maximum depth of nested lists.
 const DEPTH_MAX: usize = 8;
 
-/// Returns whether the text is the table.
 pub(super) fn is_table(text: &str) -> bool {
     columns(text).is_some()
 }

@@ -279,7 +279,6 @@ impl TestDraft {
         })
     }
 
-    /// Returns the test with the volume that it transferred.
     fn with_transferred_volume(&self, test: Test) -> Test {
         let volume = match (test.volume, test.duration) {
             // fio does not print options without a value. A job that continued beyond its size had the option

@@ -118,7 +118,6 @@ fn is_version(line: &str) -> bool {
     line.strip_prefix("fio-").is_some_and(|rest| rest.starts_with(|one: char| one.is_ascii_digit()))
 }
 
-/// The number of a line, and the error in it.
 type LineError = (u64, String);
 
 #[derive(Default)]

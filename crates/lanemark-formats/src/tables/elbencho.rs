@@ -51,7 +51,6 @@ pub(super) fn is_ours(text: &str) -> bool {
     text.lines().any(is_head)
 }
 
-/// Reads the text.
 pub(super) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     let mut run = ReportedRun::new(file, "elbencho");
     let mut command: Option<CommandSettings> = None;

@@ -242,7 +242,6 @@ fn amounts(lines: &[LogLine], kind: LogKind, seconds: f64) -> Vec<Amount> {
     all.into_iter().map(amount).collect()
 }
 
-/// Returns the result of one direction.
 fn total(side: &[Amount]) -> Result<Option<DirectionResult>, String> {
     if side.is_empty() {
         return Ok(None);

@@ -26,7 +26,6 @@ struct Writes {
     kib: u32,
 }
 
-/// Reads the text.
 pub(super) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     let mut run = ReportedRun::new(file, "pg_test_fsync");
     let seconds = text.lines().find_map(|line| line.trim().strip_suffix("seconds per test"));

@@ -45,7 +45,6 @@ fn is_head(line: &str) -> bool {
     line.trim_start().starts_with("Device Information") && line.contains("Average")
 }
 
-/// Reads the text.
 pub(super) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     let mut run = ReportedRun::new(file, "spdk_nvme_perf");
     run.direct = Some(true);

@@ -46,7 +46,6 @@ use trials::Measurements;
 
 #[derive(Debug)]
 pub struct FitInput<'j> {
-    /// Results, each with its name.
     pub results: &'j [(String, RunResult)],
     /// The platform on which the drive was measured.
     pub platform: &'j str,

@@ -6,7 +6,6 @@ use lanemark_schema::workload::{Load, Operation};
 use super::rate_phases::phases_text;
 use super::{credits, durable};
 use crate::blocks::wrong;
-use crate::terminal::{Style, TerminalText};
 use crate::text::number::{
     fixed, grouped, is_wide, known_value, latency_text, rate_text, significant,
 };
@@ -16,13 +15,6 @@ use crate::text::target;
 const SERVED: f64 = 0.97;
 /// Maximum number of fixed loads in a sentence.
 const LOADS_MAX: usize = 4;
-
-/// Writes a sentence in lines of the width that the style sets.
-pub fn sentence_text(sentence: &str, style: &Style) -> String {
-    let mut sheet = TerminalText::new(style);
-    sheet.paragraph(sentence);
-    sheet.finish()
-}
 
 /// Returns the answer of a run in one or two sentences.
 pub(crate) fn run(run: &RunResult) -> String {

@@ -11,7 +11,6 @@ pub(crate) mod trial;
 mod verified;
 
 pub use durable::durable_sentence;
-pub use lead::sentence_text;
 pub use rate_phases::phases_sentence;
 pub use run_table::{run_evidence, run_table, run_warnings};
 pub use trial::{power_cut_verdict, trial_answer, trial_text};

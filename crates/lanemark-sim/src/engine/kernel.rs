@@ -38,7 +38,6 @@ struct QueuedEvent<E> {
 
 /// Number of bits in a digit.
 const BITS: usize = 5;
-/// Number of digits in a time.
 const DIGITS: usize = (u64::BITS as usize).div_ceil(BITS);
 /// Number of values of a digit.
 const VALUES: usize = 1 << BITS;

@@ -16,7 +16,6 @@ pub(crate) fn share_of_time(now: Instant, all: Duration) -> f64 {
 /// The busy time of each part of each hop.
 pub(crate) type HopBusyTimes = [Vec<Duration>; HOPS];
 
-/// Returns the busy times since `before`.
 pub(crate) fn busy_since(simulator: &Simulator, before: &HopBusyTimes) -> HopBusyTimes {
     let mut busy = simulator.busy();
     for (parts, before) in busy.iter_mut().zip(before) {

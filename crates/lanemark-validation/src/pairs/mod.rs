@@ -43,7 +43,6 @@ pub struct PairSide<'p> {
 pub struct MeasuredPair<'p> {
     /// The kind of the difference.
     pub kind: ChangeKind,
-    /// The kind of requests.
     pub group: RequestGroup,
     one: PairSide<'p>,
     two: PairSide<'p>,

@@ -21,7 +21,6 @@ const LARGE: f64 = 1.25;
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairRow {
     pub set: CorpusSet,
-    /// The kind of change.
     pub kind: ChangeKind,
     /// The kind of requests; `None` for all requests.
     pub group: Option<RequestGroup>,
