@@ -24,6 +24,7 @@ use lanemark_schema::pasted::{after_prompt, restored};
 use serde_json::{Deserializer, Value};
 
 use crate::error::FormatError;
+use crate::known;
 use described::DRIVES_MAX;
 pub use described::{DescribedDrive, ReportedHealth, ReportedUsage};
 
@@ -36,7 +37,7 @@ const KEYS: [&str; 5] = [
     "\"tnvmcap\"",
 ];
 
-/// Returns whether the text is a list of drives that [`read`] reads, or a text for which it names another command.
+/// Returns whether the text is a list of drives that [`read`] reads.
 pub fn is_ours(text: &str) -> bool {
     let text = &*restored(text);
     parts(text).any(is_part) || is_part(text)
@@ -48,7 +49,6 @@ fn is_part(text: &str) -> bool {
         || lstopo::is_ours(text)
         || nvme_list::is_table(text)
         || pasted::is_ours(text)
-        || pasted::instead_of(text).is_some()
 }
 
 /// Reads the drives in the output of a tool, or of several tools if each output follows the prompt of a shell. `file`
@@ -110,11 +110,20 @@ fn read_part(text: &str, file: &str) -> Result<Vec<DescribedDrive>, FormatError>
     if let Some(start) = json_start(text) {
         return json_documents(text, start, file);
     }
-    match (pasted::read(text), pasted::instead_of(text)) {
-        (Some(drives), _) if !drives.is_empty() => Ok(drives),
-        (_, Some(other)) => Err(FormatError::file(file, other.found).hint(other.advice)),
-        _ => Err(FormatError::file(file, "no drives are listed").hint(HINT)),
+    let listed = pasted::read(text).unwrap_or_default();
+    if !listed.is_empty() {
+        return Ok(listed);
     }
+    Err(match known::find(text) {
+        Some(known) => FormatError::file(file, format!("is {}", known.name)).hint(known.advice),
+        None if pasted::is_kernel_log(text) => {
+            let message = "the log has no message about a drive's link, errors or health";
+            FormatError::file(file, message).hint(
+                "`sudo smartctl -a /dev/sda` states the health, and `sudo lspci -vvv` the links",
+            )
+        }
+        None => FormatError::file(file, "no drives are listed").hint(HINT),
+    })
 }
 
 /// Returns the position of the first object in a text with keys that [`read`] reads. Warnings may precede the object.
@@ -220,17 +229,15 @@ mod tests {
         for (text, found, advice) in [
             (
                 "smartctl 7.3\n\nSmartctl open device: /dev/nvme0 failed: Permission denied\n",
-                "open",
+                "could not open",
                 "sudo",
             ),
-            ("Bus 002 Device 003: ID 152d:0578 JMicron\n", "without their drivers", "lsusb -t"),
             (
                 "/:  Bus 02.Port 1: Dev 1, Class=root_hub, Driver=x, 5000M\n",
-                "no mass storage",
+                "without a mass storage device",
                 "lsusb",
             ),
-            ("Filesystem      Size  Used Avail Use% Mounted on\n", "df lists", "lsblk -J -O"),
-            ("Personalities : [raid1]\n", "mdstat", "lsblk -J -O"),
+            ("[    0.1] Linux version 6\n[    0.2] x\n", "no message about a drive", "smartctl"),
             ("{\"json_format_version\": [1,\n", "ends before", "whole output"),
         ] {
             assert!(is_ours(text), "{text}");

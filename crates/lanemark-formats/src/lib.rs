@@ -14,6 +14,7 @@
 //! | [`continuous`] | – | the formats of Bencher and github-action-benchmark, from a result |
 //! | [`drives`] | lists of drives from `nvme list`, `smartctl`, `lsblk` and `lstopo` | – |
 //! | [`foreign`] | results in any of these formats, which `recognised` distinguishes | – |
+//! | `known` | names of other texts, with the text to use instead | – |
 //! | `stated`, `partly`, `imported` | shared by the readers: incomplete tests, and the result with these tests | – |
 //! | `words`, `xml` | shared by the readers: numbers with units, XML | – |
 //!
@@ -38,16 +39,17 @@ pub mod foreign;
 mod imported;
 pub mod iometer;
 pub mod iostat;
+mod known;
 mod partly;
 mod phases;
 mod recognised;
 mod stated;
 mod tables;
 mod words;
-
-pub use imported::{ImportedResult, SuppliedSettings};
 pub mod xml;
 
 pub use error::{FormatError, FormatErrors, OptionNote, SupportLevel};
-pub use recognised::{KnownFormat, RecognisedFormat, ResultFormat, recognise};
+pub use imported::{ImportedResult, SuppliedSettings};
+pub use known::KnownFormat;
+pub use recognised::{RecognisedFormat, ResultFormat, recognise};
 pub use tables::TableFormat;

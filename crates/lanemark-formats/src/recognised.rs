@@ -4,8 +4,9 @@
 
 use lanemark_schema::pasted::restored;
 
-use crate::drives;
+use crate::known::{INSPECT, KnownFormat, WORKLOAD};
 use crate::tables::{self, TableFormat};
+use crate::{drives, known};
 
 /// A supported result format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,15 +29,6 @@ pub enum ResultFormat {
     Table(TableFormat),
 }
 
-/// A known format that cannot be read as a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KnownFormat {
-    /// The name of the format, with its article.
-    pub name: &'static str,
-    /// An alternative to the unsupported format.
-    pub advice: &'static str,
-}
-
 /// The format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecognisedFormat {
@@ -52,64 +44,6 @@ pub enum RecognisedFormat {
 pub(crate) const READ: &str = "accepted formats: results of Lanemark; fio's JSON, normal and terse output; texts of CrystalDiskMark 3 and \
      later and of KDiskMark; diskspd's text and XML; Iometer's results CSV; the tables of kbench, pg_test_fsync, elbencho \
      and spdk_nvme_perf; fio's logs";
-
-const MEASURE: &str =
-    "measure the same with `lanemark bench`, fio, CrystalDiskMark, KDiskMark or diskspd";
-const FIO: &str = "run the same load with `fio --output-format=json+`, and read that output with `lanemark report`; it has the counts and settings";
-const METADATA: &str = "it measures operations on names, which are not modelled";
-const DATABASE: &str = "`lanemark oltp` runs a database's transactions and measures its storage";
-const INSPECT: &str = "it describes a machine: `lanemark inspect FILE` shows its drives";
-/// A text that [`drives`] reads.
-const DRIVES: KnownFormat =
-    KnownFormat { name: "another program's text about drives", advice: INSPECT };
-const REPLAY: &str = "it is a trace: `lanemark sim` and `lanemark bench` replay it";
-const LOAD: &str = "it describes a load: `lanemark sim SYSTEM FILE` runs the load on another drive";
-const WORKLOAD: &str = "it is a workload: use it with `lanemark sim` or `lanemark bench`";
-
-/// Formats, each identified by strings that must all occur in the text.
-const KNOWN: &[(&[&str], &str, &str)] = &[
-    (&["\"schema_version\"", "\"provenance\""], "a Lanemark result", "it needs no conversion"),
-    (&["\"json_format_version\"", "\"smartctl\""], "smartctl's JSON", INSPECT),
-    (&["\"json_format_version\"", "\"model_name\""], "smartctl's JSON", INSPECT),
-    (&["\"Devices\"", "\"ModelNumber\""], "the JSON of `nvme list`", INSPECT),
-    (&["\"blockdevices\""], "lsblk's JSON", INSPECT),
-    (&["<topology"], "lstopo's XML", INSPECT),
-    (&["LnkSta:", "LnkCap:"], "lspci's output", INSPECT),
-    (&[" Non-Volatile memory controller: "], "lspci's output", INSPECT),
-    (&[" SATA controller: "], "lspci's output", INSPECT),
-    (&["iolog", "fio version 2"], "a fio trace", REPLAY),
-    (&["'TEST SETUP"], "Iometer's settings", WORKLOAD),
-    (&["AS SSD Benchmark"], "an AS SSD Benchmark result", MEASURE),
-    (&["ATTO"], "an ATTO Disk Benchmark result", MEASURE),
-    (&["HD Tune"], "an HD Tune result", MEASURE),
-    (&["Anvil"], "a result from Anvil's Storage Utilities", MEASURE),
-    (&["Timing buffered disk reads"], "hdparm's output", MEASURE),
-    (&["Timing O_DIRECT disk reads"], "hdparm's output", MEASURE),
-    (&["records in", "records out"], "dd's output", MEASURE),
-    (&["sysbench", "File operations"], "sysbench's output", MEASURE),
-    (&["Iozone"], "iozone's output", MEASURE),
-    (&["Bonnie++"], "bonnie++'s output", MEASURE),
-    (&["ioping statistics"], "ioping's output", MEASURE),
-    (&["Vdbench"], "vdbench's output", MEASURE),
-    (&["vdbench"], "vdbench's output", MEASURE),
-    (&["IOS/call=", "IOPS="], "the output of fio's t/io_uring", FIO),
-    (&["<PhoronixTestSuite"], "a result of the Phoronix Test Suite", FIO),
-    (&["Queue Depth/Thread", "Write %"], "a table of ezFIO", FIO),
-    (&["IOR-", "Max Write"], "IOR's output", MEASURE),
-    (&["mdtest-", "SUMMARY rate"], "mdtest's output", METADATA),
-    (&["fio Disk Speed Tests"], "the output of YABS", FIO),
-    (&["I/O Speed(1st run)"], "the output of bench.sh, which runs dd", MEASURE),
-    (&["Windows System Assessment Tool"], "the output of winsat", MEASURE),
-    (&["number of transactions actually processed", "tps ="], "pgbench's output", DATABASE),
-    (&["filebench", "IO Summary"], "Filebench's output", MEASURE),
-    (&["%util", "r/s"], "iostat's output", LOAD),
-    (&["\"sysstat\"", "\"disk_device\""], "iostat's output", LOAD),
-    (
-        &["kB_read/s", "tps"],
-        "iostat's output without -x, which does not state reads, writes and their sizes",
-        "use the output of `iostat -x 1`",
-    ),
-];
 
 /// Returns the format of a text.
 pub fn recognise(text: &str) -> RecognisedFormat {
@@ -142,29 +76,24 @@ pub fn recognise(text: &str) -> RecognisedFormat {
                 advice: "run fio with --output-format=json+, or with --terse-version=3",
             });
         }
-        let first = text.trim_start().lines().next().unwrap_or_default();
-        if crate::command_lines::is_command(first) {
-            return RecognisedFormat::Known(KnownFormat {
-                name: "a command line",
-                advice: "it is a workload: `lanemark sim SYSTEM -- fio …`",
-            });
-        }
-        if crate::fio::is_job_file(text) {
-            return RecognisedFormat::Known(KnownFormat {
-                name: "a fio job file",
-                advice: WORKLOAD,
-            });
-        }
     }
-    let head: &str = text.char_indices().nth(1 << 20).map_or(text, |(end, _)| &text[..end]);
-    let known =
-        KNOWN.iter().find(|(needles, ..)| needles.iter().all(|needle| head.contains(needle)));
-    match known {
-        Some(&(_, name, advice)) => RecognisedFormat::Known(KnownFormat { name, advice }),
-        None if drives::is_ours(text) => RecognisedFormat::Known(DRIVES),
-        None if is_json => RecognisedFormat::Result(F::FioJson),
-        None => RecognisedFormat::Unknown,
+    if let Some(known) = known::find(text) {
+        return RecognisedFormat::Known(known);
     }
+    let first = text.trim_start().lines().next().unwrap_or_default();
+    let is_command = !is_json && crate::command_lines::is_command(first);
+    let (name, advice) = if is_command {
+        ("a command line", "it is a workload: `lanemark sim SYSTEM -- fio …`")
+    } else if !is_json && crate::fio::is_job_file(text) {
+        ("a fio job file", WORKLOAD)
+    } else if drives::is_ours(text) {
+        ("another program's text about drives", INSPECT)
+    } else if is_json {
+        return RecognisedFormat::Result(F::FioJson);
+    } else {
+        return RecognisedFormat::Unknown;
+    };
+    RecognisedFormat::Known(KnownFormat { name, advice })
 }
 
 /// Returns whether the text begins like JSON. A section in other formats also begins with a bracket.

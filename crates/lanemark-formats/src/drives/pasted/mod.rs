@@ -44,80 +44,14 @@ pub(super) fn read(text: &str) -> Option<Vec<DescribedDrive>> {
     Some(read(text))
 }
 
+/// Returns whether the text is a log of the kernel.
+pub(super) fn is_kernel_log(text: &str) -> bool {
+    kernel_log::is_ours(text)
+}
+
 /// Reads the JSON of `nvme smart-log` or `nvme id-ctrl`; `None` if the object is something else.
 pub(super) fn json(root: &Value) -> Option<Vec<DescribedDrive>> {
     smart_text::json(root)
-}
-
-/// A text that is recognised, but does not describe drives.
-pub(super) struct OtherText {
-    /// A clause with the name of the text.
-    pub(super) found: &'static str,
-    /// The command whose output can be read instead.
-    pub(super) advice: &'static str,
-}
-
-const LISTED: &str = "use the output of `lsblk -J -O`";
-const SMART: &str = "use the output of `sudo smartctl -a /dev/sda`, or of `lsblk -J -O`";
-const WINDOWS: &str =
-    "use the text that CrystalDiskInfo copies with Ctrl+C, or the output of `smartctl -a /dev/sda`";
-
-/// Texts that are recognised, by strings that must all occur in the first lines.
-const OTHERS: [(&[&str], OtherText); 10] = [
-    (
-        &["Personalities :"],
-        OtherText {
-            found: "this is /proc/mdstat, which lists arrays without their drives",
-            advice: LISTED,
-        },
-    ),
-    (
-        &["Smartctl open device:", "failed"],
-        OtherText {
-            found: "smartctl could not open the drive",
-            advice: "run it with sudo, and name the drive: `sudo smartctl -a /dev/nvme0`",
-        },
-    ),
-    (
-        &["Bus 0", " Device 0", ": ID "],
-        OtherText {
-            found: "lsusb lists devices without their drivers and rates",
-            advice: "use the output of `lsusb -t`",
-        },
-    ),
-    (
-        &["/:  Bus "],
-        OtherText {
-            found: "lsusb lists no mass storage device",
-            advice: "connect the drive, and use the output of `lsusb -t`",
-        },
-    ),
-    (&["Filesystem", "Mounted on"], OtherText { found: "df lists file systems", advice: LISTED }),
-    (&["Disk /dev/", " sectors"], OtherText { found: "fdisk lists partitions", advice: LISTED }),
-    (
-        &["  pool: ", "config:"],
-        OtherText { found: "zpool lists pools without their drives' models", advice: LISTED },
-    ),
-    (&["ATA device, with"], OtherText { found: "hdparm lists a drive's features", advice: SMART }),
-    (
-        &["Friendly Name", "HealthStatus"],
-        OtherText {
-            found: "PowerShell lists disks without their links and health",
-            advice: WINDOWS,
-        },
-    ),
-    (
-        &["PHYSICALDRIVE", "Model"],
-        OtherText { found: "wmic lists disks without their links and health", advice: WINDOWS },
-    ),
-];
-
-/// Returns the name of a text that does not describe drives, with the command whose output can be read instead.
-pub(super) fn instead_of(text: &str) -> Option<&'static OtherText> {
-    let lines: Vec<&str> = text.lines().take(40).collect();
-    let contains = |part: &&str| lines.iter().any(|line| line.contains(part));
-    let is_other = |(parts, _): &&(&[&str], OtherText)| parts.iter().all(contains);
-    OTHERS.iter().find(is_other).map(|(_, other)| other)
 }
 
 #[cfg(test)]
