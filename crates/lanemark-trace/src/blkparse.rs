@@ -145,6 +145,11 @@ impl BlkparseParser {
     }
 }
 
+/// Returns whether a word is the kind of a request (RWBS).
+pub(crate) fn is_kind(word: &[u8]) -> bool {
+    (1..=6).contains(&word.len()) && word.iter().all(|letter| b"RWDNFSMA".contains(letter))
+}
+
 /// Returns whether a flush precedes the request of a kind (RWBS), and the operation of the request.
 pub(crate) fn direction(kind: &[u8]) -> (bool, Option<Operation>) {
     let (flush_first, letter) = match kind {

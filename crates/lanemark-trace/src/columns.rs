@@ -24,6 +24,7 @@ use std::str::FromStr;
 
 use lanemark_schema::workload::Operation;
 
+use crate::blkparse;
 use crate::field::{Field, FieldError, Fields, shown_text};
 use crate::mqsim::sectors;
 use crate::parsed::{ParsedLine, RecordedRequest};
@@ -136,7 +137,7 @@ impl FromStr for ColumnList {
             let column = match name.split_once('=') {
                 Some(("operation" | "op", word)) => {
                     let field = Field { name: "operation", text: word.as_bytes(), start: 0 };
-                    Column::Every(operation(field).map_err(|error| error.message)?)
+                    Column::Every(operation(field).map_err(|error| error.message)?.1)
                 }
                 Some(_) => return Err(format!("`{name}`: only operation=read, =write or =trim")),
                 None if matches!(name.as_str(), "time" | "timestamp") => {
@@ -224,7 +225,9 @@ impl ColumnsParser {
                 Column::Time(unit) => {
                     request.time = Some(cells.next("time")?.decimal(unit.picoseconds())?);
                 }
-                Column::Operation => request.operation = operation(cells.next("operation")?)?,
+                Column::Operation => {
+                    (request.flush_first, request.operation) = operation(cells.next("operation")?)?;
+                }
                 Column::IsRead => {
                     request.operation = flag(cells.next("is_read")?, Operation::Read)?;
                 }
@@ -371,7 +374,8 @@ fn named(name: &[u8]) -> Column {
 /// Number of picoseconds in a second.
 pub(crate) const SECOND: u64 = 1_000_000_000_000;
 
-fn operation(field: Field<'_>) -> Result<Operation, FieldError> {
+/// Returns whether a flush precedes the request, and its operation: a word, or a kind in the kernel's letters (RWBS).
+fn operation(field: Field<'_>) -> Result<(bool, Operation), FieldError> {
     const WORDS: [(&[u8], Operation); 10] = [
         (b"read", Operation::Read),
         (b"write", Operation::Write),
@@ -384,8 +388,15 @@ fn operation(field: Field<'_>) -> Result<Operation, FieldError> {
         (b"t", Operation::Trim),
         (b"discard", Operation::Trim),
     ];
-    let known = WORDS.iter().find(|(word, _)| field.text.eq_ignore_ascii_case(word));
-    known.map(|(_, operation)| *operation).ok_or_else(|| field.fault("read, write, flush or trim"))
+    if let Some((_, word)) = WORDS.iter().find(|(word, _)| field.text.eq_ignore_ascii_case(word)) {
+        return Ok((false, *word));
+    }
+    let of_kernel = blkparse::is_kind(field.text).then(|| blkparse::direction(field.text));
+    match of_kernel {
+        Some((flush_first, Some(operation))) => Ok((flush_first, operation)),
+        Some((true, None)) => Ok((false, Operation::Flush)),
+        Some((false, None)) | None => Err(field.fault("read, write, flush or trim")),
+    }
 }
 
 /// Returns the field without quotes, which some programs put around every field.

@@ -5,8 +5,9 @@
 //! | `alibaba` | device, R or W, offset and length in bytes, time in µs | README of alibaba/block-traces |
 //! | `spc` | unit, sector, bytes, r or w, time in s | SPC trace file format, revision 1.0.1 (UMass) |
 //! | `fiu` | time in ns, process, name, sector, sectors, R or W, major, minor, MD5 | SNIA IOTTA, trace set 390 |
-//! | `biosnoop` | time in s, name, process, disk, R or W, sector, bytes, latency | bcc's `biosnoop` |
+//! | `biosnoop` | time in s, name, process, disk, RWBS, sector, bytes, latency | bcc's and libbpf's `biosnoop` |
 
+use crate::blkparse;
 use crate::columns::{Column, ColumnList, TimeUnit};
 use crate::field::{Field, Fields};
 
@@ -79,7 +80,7 @@ pub(crate) fn is_biosnoop(words: &[Field<'_>]) -> bool {
     is_time(time)
         && [process, sector, length].into_iter().all(is_whole)
         && !is_whole(disk)
-        && is_direction(operation)
+        && blkparse::is_kind(operation.text)
         && latency.decimal(1).is_ok()
 }
 

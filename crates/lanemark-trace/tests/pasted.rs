@@ -38,7 +38,15 @@ fn messages_of_a_tracer_precede_its_first_line_and_no_other() {
     assert_eq!(read(&format!("version = 7\ncpus=8\n{event}")).unwrap().0, Format::Ftrace);
     let biosnoop = "Tracing block device I/O, hit Ctrl-C\nTIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n\
                     0.000004 supervise 1950 xvda1 W 13092560 4096 0.74\n";
-    assert_eq!(read(biosnoop).unwrap().0, Format::Biosnoop);
+    let (format, requests) = read(biosnoop).unwrap();
+    assert_eq!((format, requests.len()), (Format::Biosnoop, 1));
+    // Newer versions print the kernel's letters; a flush has neither a sector nor a length.
+    let flags = biosnoop.replace(" W 1", " FWS 1")
+        + "0.000010 jbd2 1950 xvda1 FF 0 0 0.31\n0.000020 a 7 xvda1 WS 8 4096 0.2\n";
+    let (format, requests) = read(&flags).unwrap();
+    let kinds: Vec<Operation> = requests.iter().map(|(_, operation, _)| *operation).collect();
+    let expected = [Operation::Flush, Operation::Write, Operation::Flush, Operation::Write];
+    assert_eq!((format, kinds.as_slice()), (Format::Biosnoop, expected.as_slice()));
     // A line of numbers after an unknown line can have any meaning.
     for text in ["hello\n0,303567,3584,w,0.000000\n", "hello\n", "a,b\n1,2\n"] {
         let error = read(text).unwrap_err();
