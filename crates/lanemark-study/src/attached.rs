@@ -1,8 +1,6 @@
 //! A drive in one or two ports, and the system of all attached drives.
 
 use lanemark_schema::result::Warning;
-use lanemark_schema::units::Duration;
-use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
 use lanemark_sim::SecondPort;
 use lanemark_sim::VolumeSpec;
 use lanemark_sim::spec::{AttachmentSpec, PortPathSpec, SystemSpec};
@@ -58,7 +56,7 @@ impl AttachedDrive {
             Ok(OccupiedPort { port: port.clone(), plugged })
         };
         let fail = |message: String| StudyError::new(named_at.port.clone(), message);
-        let attached = match ports.split_once('|') {
+        Ok(match ports.split_once('|') {
             None => Self { first: place(&drive, ports)?, second: None, file, drive },
             Some((one, other)) if one == other => {
                 let drive = &drive.name;
@@ -81,31 +79,7 @@ impl AttachedDrive {
                 let second = place(&half, other)?;
                 Self { first, second: Some(second), file, drive }
             }
-        };
-        attached.check_failing(platform).map_err(|message| {
-            fail(message).hint("a drive with two ports continues if one of its paths works")
-        })?;
-        Ok(attached)
-    }
-
-    /// Checks that not all paths to the drive fail.
-    fn check_failing(&self, platform: &Platform) -> Result<(), String> {
-        let after = |place: &OccupiedPort| Some((place.port.name.clone(), place.port.fails_after?));
-        let Some((port, time)) = after(&self.first) else { return Ok(()) };
-        let name = &self.drive.name;
-        let platform = &platform.name;
-        match &self.second {
-            None => Err(format!(
-                "port `{port}` of {platform} fails after {time}, and {name} does not have another path"
-            )),
-            Some(second) => match after(second) {
-                None => Ok(()),
-                Some((other, later)) => Err(format!(
-                    "port `{port}` of {platform} fails after {time} and `{other}` after {later}, \
-                     which leaves {name} without a path"
-                )),
-            },
-        }
+        })
     }
 
     /// Returns whether the drive is in the port with this name.
@@ -130,45 +104,7 @@ impl AttachedDrive {
 
     /// Returns the warnings about the drive in its ports.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
-        let mut warnings: Vec<Warning> =
-            self.places().flat_map(|place| place.plugged.warnings.clone()).collect();
-        if let Some(second) = &self.second {
-            for (place, other) in [(&self.first, second), (second, &self.first)] {
-                warnings.extend(place.port.fails_after.map(|after| Warning::PathFails {
-                    port: place.port.name.clone(),
-                    other: other.port.name.clone(),
-                    after,
-                }));
-            }
-        }
-        warnings
-    }
-
-    /// Returns the faults of the drive, which has the number `drive`, and of its paths, as stated in the files. The
-    /// faults of shared links belong to the first drive.
-    fn faults(&self, drive: u16, first: usize, second: Option<usize>) -> Vec<Fault> {
-        let mut faults = Vec::new();
-        let mut add = |after: Duration, kind| {
-            faults.push(Fault { drive: Some(drive), ..Fault::at(after, kind) });
-        };
-        if let Some(retries) = self.drive.retries {
-            add(Duration::ZERO, FaultKind::ReadRetries(retries));
-        }
-        let shared = [if drive == 0 { 0 } else { first }, second.unwrap_or(0)];
-        for ((place, shared), port) in self.places().zip(shared).zip(0..) {
-            if let Some(after) = place.port.fails_after {
-                add(after, FaultKind::PortLoss { port, timeout: None });
-            }
-            let behind = place.port.behind.iter().map(|link| link.retrain);
-            let links = behind.chain([place.plugged.retrain]).zip(0..);
-            for (retrain, number) in links.filter(|(_, number)| usize::from(*number) >= shared) {
-                if let Some((after, to)) = retrain {
-                    let link = LinkSelector { port, number: Some(number) };
-                    add(after, FaultKind::Retrain { link, to });
-                }
-            }
-        }
-        faults
+        self.places().flat_map(|place| place.plugged.warnings.clone()).collect()
     }
 
     fn places(&self) -> impl Iterator<Item = &OccupiedPort> {
@@ -245,12 +181,9 @@ pub(crate) fn join(
             drive: one.drive.spec.clone(),
         }
     };
-    let faults = attached.iter().zip(&port_paths).zip(0..);
-    let faults =
-        faults.flat_map(|((one, &(shared, second)), drive)| one.faults(drive, shared, second));
     let behind = first.first.port.behind.iter().take(trunk);
     Ok(SystemSpec {
-        faults: faults.collect(),
+        faults: Vec::new(),
         cpu: platform.cpu,
         trunk: behind.map(|link| link.spec.clone()).collect(),
         attachments: attached.iter().zip(port_paths).map(attachment).collect(),

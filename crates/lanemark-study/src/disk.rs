@@ -53,23 +53,10 @@ fn seek(section: &Section<'_>) -> Result<SeekSpec, StudyError> {
     Ok(spec)
 }
 
-/// Reads the zones, either from separate `[[disk.zone]]` tables or from `[disk.zones]`. The latter describes zones with
-/// equal numbers of cylinders, in which the sectors per track decrease from `sectors_outer` to `sectors_inner` in equal
-/// steps.
+/// Reads `[disk.zones]`: zones with equal numbers of cylinders, in which the sectors per track decrease from
+/// `sectors_outer` to `sectors_inner` in equal steps.
 fn zones(section: &Section<'_>) -> Result<Vec<DiskZone>, StudyError> {
-    let listed = section.tables("zone")?;
-    let Some(even) = section.optional_table("zones")? else {
-        if listed.is_empty() {
-            return Err(StudyError::new(section.location(), "the disk does not have zones").hint(
-                "add [[disk.zone]] tables, or [disk.zones] with count, cylinders, sectors_outer and sectors_inner",
-            ));
-        }
-        return listed.iter().map(zone).collect();
-    };
-    if let Some(zone) = listed.first() {
-        let message = "zones are either listed as [[disk.zone]] or spread by [disk.zones]";
-        return Err(StudyError::new(zone.location(), message));
-    }
+    let even = section.table("zones")?;
     let count = even.integer("count", 1, 256)?;
     let cylinders = even.integer("cylinders", count, 1 << 20)?;
     let outer = even.integer("sectors_outer", 1, 65_535)?;
@@ -80,17 +67,6 @@ fn zones(section: &Section<'_>) -> Result<Vec<DiskZone>, StudyError> {
         sectors_per_track: (outer - (outer - inner) * index / (count - 1).max(1)) as u32,
     };
     Ok((0..count).map(zone).collect())
-}
-
-fn zone(section: &Section<'_>) -> Result<DiskZone, StudyError> {
-    let most = u64::from(u32::MAX);
-    let zone = DiskZone {
-        cylinders: section.integer("cylinders", 1, most)? as u32,
-        sectors_per_track: section.integer("sectors_per_track", 1, most)? as u32,
-    };
-    section.optional_text("name")?;
-    section.finish()?;
-    Ok(zone)
 }
 
 #[cfg(test)]
@@ -105,15 +81,11 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_listed_or_spread_evenly() {
-        let listed = "[disk]\n[[disk.zone]]\ncylinders = 10\nsectors_per_track = 90\n\
-                      [[disk.zone]]\ncylinders = 5\nsectors_per_track = 60\n";
+    fn zones_are_spread_evenly() {
         let zone = |cylinders, sectors_per_track| DiskZone { cylinders, sectors_per_track };
-        assert_eq!(zones_of(listed), Ok(vec![zone(10, 90), zone(5, 60)]));
         let even =
             "[disk.zones]\ncount = 3\ncylinders = 100\nsectors_outer = 90\nsectors_inner = 60\n";
         assert_eq!(zones_of(even), Ok(vec![zone(33, 90), zone(33, 75), zone(34, 60)]));
-        assert!(zones_of("[disk]\n").unwrap_err().contains("does not have zones"));
-        assert!(zones_of(&format!("{listed}{even}")).unwrap_err().contains("either"));
+        assert!(zones_of("[disk]\n").unwrap_err().contains("zones"));
     }
 }

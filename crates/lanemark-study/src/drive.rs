@@ -1,7 +1,6 @@
 //! `library/drives/*.toml`: a solid-state drive, a hard disk, or a cloud volume.
 
 use lanemark_schema::units::{BitsPerSecond, Bytes, Duration};
-use lanemark_schema::workload::fault::{ReadRetries, TrainedRate};
 use lanemark_sim::link::{PcieGeneration, SasRate, SataCommands, SataRate};
 use lanemark_sim::spec::{DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, WriteCacheMode};
 
@@ -36,8 +35,6 @@ pub struct Drive {
     pub payload_max: Option<Bytes>,
     /// The maximum length of a command, if the drive limits it.
     pub transfer_max: Option<Bytes>,
-    /// The reads that must be repeated.
-    pub retries: Option<ReadRetries>,
     /// The model of the drive.
     pub spec: DriveSpec,
 }
@@ -115,22 +112,6 @@ impl Connector {
         }
     }
 
-    /// Returns the trained rate of a link with this connector's rate and width.
-    pub(crate) fn training(self) -> TrainedRate {
-        match self {
-            Self::Sata(rate) => {
-                TrainedRate { speed: Some(rate.line_rate()), ..TrainedRate::default() }
-            }
-            Self::Pcie(generation, lanes) => {
-                let generation = Some(generation.number());
-                TrainedRate { lanes: Some(lanes), generation, speed: None }
-            }
-            Self::Sas(rate, phys) => {
-                TrainedRate { lanes: Some(phys), generation: None, speed: Some(rate.line_rate()) }
-            }
-        }
-    }
-
     /// Returns whether the connector can be split in two.
     fn is_wide(self) -> bool {
         self.half() != self
@@ -187,11 +168,11 @@ impl Drive {
             (false, true) => DriveKind::CloudVolume,
             (false, false) => DriveKind::SolidState,
         });
-        let DriveParts { spec, transfer_max, retries } = match kind {
+        let DriveParts { spec, transfer_max } = match kind {
             DriveKind::CloudVolume => {
                 let CloudVolume { spec, transfer_max } =
                     cloud::read(&root.table("cloud")?, capacity)?;
-                DriveParts { spec, transfer_max, retries: None }
+                DriveParts { spec, transfer_max }
             }
             DriveKind::SolidState | DriveKind::Disk => parts(root, kind, capacity)?,
         };
@@ -199,17 +180,7 @@ impl Drive {
         let Some(PortTable { protocol, plug, commands, has_two_ports, payload_max }) = port else {
             return Err(root.error("drive", "the drive does not have a port"));
         };
-        Ok(Self {
-            name,
-            protocol,
-            plug,
-            commands,
-            has_two_ports,
-            payload_max,
-            transfer_max,
-            retries,
-            spec,
-        })
+        Ok(Self { name, protocol, plug, commands, has_two_ports, payload_max, transfer_max, spec })
     }
 }
 
@@ -217,7 +188,6 @@ impl Drive {
 struct DriveParts {
     spec: DriveSpec,
     transfer_max: Option<Bytes>,
-    retries: Option<ReadRetries>,
 }
 
 /// Reads the tables of a solid-state drive or a hard disk.
@@ -226,7 +196,6 @@ fn parts(root: &Section<'_>, kind: DriveKind, capacity: Bytes) -> Result<DrivePa
     let buffer = root.table("buffer")?;
     let data_path = root.settings("data_path")?;
     let is_disk = kind == DriveKind::Disk;
-    let mut retries = None;
     let spec = DriveSpec {
         capacity,
         front_end: FrontEndSpec {
@@ -249,9 +218,7 @@ fn parts(root: &Section<'_>, kind: DriveKind, capacity: Bytes) -> Result<DrivePa
         media: if is_disk {
             MediaSpec::Disk(disk::read(&root.table("disk")?)?)
         } else {
-            let (flash, repeated) = flash::read(root)?;
-            retries = Some(repeated).filter(ReadRetries::repeats_any);
-            MediaSpec::Flash(flash)
+            MediaSpec::Flash(flash::read(root)?)
         },
         power: power::drive(root, is_disk)?,
     };
@@ -259,7 +226,7 @@ fn parts(root: &Section<'_>, kind: DriveKind, capacity: Bytes) -> Result<DrivePa
     front_end.finish()?;
     buffer.finish()?;
     data_path.finish()?;
-    Ok(DriveParts { spec, transfer_max, retries })
+    Ok(DriveParts { spec, transfer_max })
 }
 
 /// The table `[drive.port]`.

@@ -1,7 +1,6 @@
 //! The tables `[flash]`, `[die]`, `[translation]` and `[state]` of a drive file.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::fault::ReadRetries;
 use lanemark_sim::spec::{
     DieSpec, DriveCondition, FlashSpec, MapSpec, PageTimes, PseudoSlcSpec, SuspendSpec, Technology,
     TranslationSpec,
@@ -25,14 +24,11 @@ const CONDITIONS: &[(&str, DriveCondition)] = &[
     ("random", DriveCondition::Random),
 ];
 
-/// The kinds of pages that share a cell, in order.
-pub(crate) const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];
-
-/// Reads the flash of the drive file `root`, and the read retries.
+/// Reads the flash of the drive file `root`.
 ///
 /// # Errors
 /// Returns the first error in the file.
-pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), StudyError> {
+pub(crate) fn read(root: &Section<'_>) -> Result<FlashSpec, StudyError> {
     let section = root.table("flash")?;
     let technology = section.setting("technology", TECHNOLOGIES)?.unwrap_or_default();
     let mut spec = FlashSpec {
@@ -54,13 +50,10 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
         filled: Ratio::ONE,
         cycles: 0,
     };
-    let endurance = section.optional_integer("endurance", 1, 100_000_000)?;
-    let retries = ReadRetries {
-        unworn: share(&section, "retry_share_unworn")?.unwrap_or_default(),
-        share: share(&section, "retry_share")?.unwrap_or_default(),
-        endurance: endurance.map_or(ReadRetries::ENDURANCE, |endurance| endurance as u32),
-    };
-    read_page_times(&section, &mut spec)?;
+    let pages = technology.bits();
+    if let Some(ratio) = section.optional_parsed("read_ratio", RATIO, |text| ratio(text, pages))? {
+        spec.read = PageTimes::in_ratio(spec.read.mean(), &ratio);
+    }
     section.finish()?;
     spec.die = die(&root.settings("die")?)?;
     spec.translation = translation(&root.settings("translation")?)?;
@@ -75,39 +68,12 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
     }
     spec.cycles = state.optional_integer("cycles", 0, 100_000_000)?.unwrap_or(0) as u32;
     state.finish()?;
-    Ok((spec, retries))
+    Ok(spec)
 }
 
 /// The values that `read_ratio` accepts.
 pub(crate) const RATIO: &str =
     "one whole number for each page of a cell, such as \"2:3:2\", up to 100 times the smallest";
-
-/// Reads the separate times of each kind of page: `read_ratio`, or `lower_read` to `top_program`. The file must state
-/// the times of all kinds that the technology has, or must not state any of these times.
-fn read_page_times(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), StudyError> {
-    let kinds: &[&str] = match spec.technology {
-        Technology::Slc | Technology::XPoint => &[],
-        Technology::Mlc => &["lower", "upper"],
-        Technology::Tlc => &PAGES[..3],
-        Technology::Qlc => &PAGES,
-    };
-    for (operation, times) in [("read", &mut spec.read), ("program", &mut spec.program)] {
-        if !kinds.iter().any(|kind| section.has(&format!("{kind}_{operation}"))) {
-            continue;
-        }
-        let each = kinds.iter().map(|kind| section.quantity(&format!("{kind}_{operation}")));
-        *times = PageTimes::from_kinds(&each.collect::<Result<Vec<Duration>, _>>()?);
-    }
-    let pages = spec.technology.bits();
-    if let Some(ratio) = section.optional_parsed("read_ratio", RATIO, |text| ratio(text, pages))? {
-        if kinds.iter().any(|kind| section.has(&format!("{kind}_read"))) {
-            let message = "`read_ratio` excludes separate times of pages, such as `lower_read`";
-            return Err(section.error("read_ratio", message));
-        }
-        spec.read = PageTimes::in_ratio(spec.read.mean(), &ratio);
-    }
-    Ok(())
-}
 
 /// Parses a ratio such as `2:3:2`, with one number for each of the `pages` pages in a cell.
 pub(crate) fn ratio(text: &str, pages: usize) -> Option<Vec<u32>> {

@@ -1,7 +1,6 @@
 //! A link inside a platform, and the setup of a PCI Express link.
 
-use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
-use lanemark_schema::workload::fault::TrainedRate;
+use lanemark_schema::units::{Bytes, BytesPerSecond};
 use lanemark_sim::link::{LinkSpec, PcieAddress, PcieSetup};
 
 use crate::document::Section;
@@ -20,8 +19,6 @@ pub struct NamedLink {
     pub to: String,
     /// Specification of the link.
     pub spec: LinkSpec,
-    /// The time at which the link retrains, and the result of the new training.
-    pub retrain: Option<(Duration, TrainedRate)>,
 }
 
 /// Reads the setup of a PCI Express link: `payload_max`, `read_request_max` and optional keys. The minimum payload that

@@ -59,10 +59,6 @@ pub struct Port {
     pub packets: PcieSetup,
     /// The latency of the port's own link, in addition to its transfer time.
     pub latency: Duration,
-    /// The time at which the port's own link retrains, and the result of the new training.
-    pub retrain: Option<(Duration, Connector)>,
-    /// The time at which the path to the port fails permanently; `None` if it does not fail.
-    pub fails_after: Option<Duration>,
     /// The links between the port and the processor, nearest to the processor first.
     pub behind: Vec<NamedLink>,
 }
@@ -319,28 +315,11 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     pcie.finish()?;
     let setup = packets(section)?;
     let latency: Duration = section.quantity("latency")?;
-    // A store-and-forward switch adds the transfer time of the packet to the latency.
-    let forwarding = [("cut-through", false), ("store-and-forward", true)];
-    let stores = section.has("forwarding") && section.choice("forwarding", &forwarding)?;
-    let retrain = match section.optional_table("retrain")? {
-        Some(retrain) => {
-            let (generation, lanes) = pcie_width(&retrain)?;
-            let after: Duration = retrain.quantity("after")?;
-            retrain.finish()?;
-            Some((after, Connector::Pcie(generation, lanes).training()))
-        }
-        None => None,
-    };
     let pcie = Pcie::with_setup(generation, lanes, latency, &setup);
-    let stored = if stores { pcie.write_time(setup.payload_max) } else { Duration::ZERO };
-    let spec = LinkSpec {
-        name: section.text("label")?,
-        model: LinkModel::Pcie(pcie),
-        latency: latency + stored,
-        speed: 1,
-    };
+    let spec =
+        LinkSpec { name: section.text("label")?, model: LinkModel::Pcie(pcie), latency, speed: 1 };
     section.finish()?;
-    Ok(NamedLink { name, to, spec, retrain })
+    Ok(NamedLink { name, to, spec })
 }
 
 fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> {
@@ -389,18 +368,8 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
         controller,
         packets: packets.unwrap_or(PcieSetup::new(Bytes(128), Bytes(512))),
         latency: section.optional_quantity("latency")?.unwrap_or_default(),
-        retrain: retrain(section)?,
-        fails_after: section.optional_quantity("fails_after")?,
         behind,
     };
     section.finish()?;
     Ok(port)
-}
-
-/// Reads `retrain = { after = "1 s", sata | pcie | sas = … }` of a port.
-fn retrain(section: &Section<'_>) -> Result<Option<(Duration, Connector)>, StudyError> {
-    let Some(table) = section.optional_table("retrain")? else { return Ok(None) };
-    let retrain = (table.quantity("after")?, plug(&table)?);
-    table.finish()?;
-    Ok(Some(retrain))
 }

@@ -1,8 +1,6 @@
 //! A drive in a port: the link after training, its protocol, and the checks that the drive and the port fit.
 
 use lanemark_schema::result::Warning;
-use lanemark_schema::units::Duration;
-use lanemark_schema::workload::fault::TrainedRate;
 use lanemark_sim::link::{LinkModel, LinkSpec, Pcie, Sas, Sata, SataCommands};
 use lanemark_sim::spec::{ProtocolKind, ProtocolSpec};
 
@@ -17,8 +15,6 @@ pub struct PluggedDrive {
     pub protocol: ProtocolSpec,
     /// The port's own link, as trained.
     pub link: LinkSpec,
-    /// The time at which the link retrains, and the result of the new training.
-    pub retrain: Option<(Duration, TrainedRate)>,
     /// The drive's own connector, if the port limits the drive.
     pub own: Option<NativeInterface>,
     /// The warnings about the combination.
@@ -47,14 +43,6 @@ pub fn plug_in(
     named_at: &Location,
 ) -> Result<PluggedDrive, StudyError> {
     let (trained, model) = train(drive, platform, port, named_at)?;
-    let retrain = match port.retrain {
-        Some((after, plug)) => {
-            let later = Port { plug, ..port.clone() };
-            let (trained, _) = train(drive, platform, &later, named_at)?;
-            Some((after, trained.training()))
-        }
-        None => None,
-    };
     let kind = match port.plug {
         Connector::Pcie(..) if !port.controller.is_usb() => drive.protocol,
         Connector::Pcie(..) if drive.protocol != ProtocolKind::Nvme => {
@@ -92,7 +80,7 @@ pub fn plug_in(
         times: drive.plug.line_rate() / trained.line_rate(),
     });
     let link = LinkSpec { name: trained.to_string(), model, latency: port.latency, speed: 1 };
-    Ok(PluggedDrive { protocol, link, retrain, own, warnings: trained_down.into_iter().collect() })
+    Ok(PluggedDrive { protocol, link, own, warnings: trained_down.into_iter().collect() })
 }
 
 /// Returns the connector to which the drive and the port train, which is the lesser of the two, and the model of the

@@ -27,11 +27,9 @@ use lanemark_sim::spec::MediaSpec;
 use crate::document::{Context, Document};
 use crate::drive::{Drive, DriveKind};
 use crate::error::StudyError;
-use crate::flash::PAGES;
 use crate::library::{Library, LibraryKind};
 use crate::origin::{Ledger, Overrides, ValueRecord};
 use completion::MissingValues;
-use old_data::PAGE_RATIO;
 use priors::Priors;
 
 /// A library drive, with the origin of each of its values.
@@ -179,11 +177,6 @@ pub(crate) fn complete(
             disks::complete(&rated, priors, &mut completion);
         } else {
             flash::complete(&rated, priors, &mut completion);
-            // If the file states separate times for the kinds of pages, it does not need their ratio.
-            let flash = root.settings("flash")?;
-            if PAGES.iter().any(|page| flash.has(&format!("{page}_read"))) {
-                completion.remove(PAGE_RATIO);
-            }
         }
         Ok(Some(completion))
     })?;

@@ -61,7 +61,6 @@ pub(crate) fn enclosure(section: &Section<'_>, name: &str) -> Result<Enclosure, 
         name: format!("{name} {what}"),
         to: chip.clone(),
         spec: LinkSpec { name: label, model, latency, speed: 1 },
-        retrain: None,
     };
     let wire = LinkModel::Usb(Usb::new(usb, transport));
     let wire = link("usb", format!("USB {line_rate}"), wire, Duration::ZERO);

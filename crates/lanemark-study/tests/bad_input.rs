@@ -223,23 +223,6 @@ fn a_sas_drive_fits_no_sata_port_but_a_sata_drive_fits_a_sas_port() {
 }
 
 #[test]
-fn a_port_that_retrains_and_a_switch_that_stores_are_read() {
-    let retrain = "[[port]]\nretrain = { after = \"1 s\", pcie = { generation = 1, lanes = 1 } }\nname             = \"pcie-slot\"";
-    let spoilt = Spoilt::new(PLATFORM, "[[port]]\nname             = \"pcie-slot\"", retrain);
-    let system = spoilt.system(NVME).unwrap();
-    let faults: Vec<String> = system.spec.faults.iter().map(ToString::to_string).collect();
-    assert_eq!(faults, ["retrain link=0 lanes=1 generation=1 at=1s drive=0"]);
-    let stores = "[[link]]\nforwarding = \"store-and-forward\"\n";
-    let spoilt = Spoilt::new(PLATFORM, "[[link]]\n", stores);
-    let stored = spoilt.system(SATA).unwrap();
-    let cut = Spoilt::new(PLATFORM, "sata", "sata").system(SATA);
-    let added = stored.spec.attachments[0].port_path.links[0].latency.picoseconds()
-        - cut.unwrap().spec.attachments[0].port_path.links[0].latency.picoseconds();
-    // The additional time is one packet of 128 B, with 24 B of framing and header, on PCIe 3.0 x4.
-    assert!((38_000..42_000).contains(&added), "{added} ps");
-}
-
-#[test]
 fn a_port_takes_one_drive() {
     let spoilt = Spoilt::new(DRIVE, "mlc", "mlc");
     let error = spoilt.system("samsung-850-pro-1tb@workstation-z170:sata+sata").unwrap_err();

@@ -1,7 +1,5 @@
 //! Ports of drives in files: commands, payloads and second ports.
 
-use std::fs;
-
 use lanemark_schema::result::Provenance;
 use lanemark_sim::link::{LinkModel, Sata, SataCommands, SataRate};
 use lanemark_sim::spec::PortPathSpec;
@@ -62,7 +60,6 @@ fn a_payload_of_a_drive_is_a_power_of_two_and_a_port_has_its_own_key() {
 }
 
 const KIOXIA: &str = "library/drives/kioxia-rm5-960gb.toml";
-const DELL: &str = "library/platforms/dell-r730xd.toml";
 const BOTH: &str = "kioxia-rm5-960gb@dell-r730xd:sas|sas-2";
 
 #[test]
@@ -95,28 +92,6 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
         spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap().spec.attachments[0].second,
         None
     );
-}
-
-#[test]
-fn a_failing_path_is_read_and_reported() {
-    let from = "name   = \"sas\"";
-    let to = "name   = \"sas\"\nfails_after = \"5 ms\"";
-    let spoilt = Spoilt::new(DELL, from, to);
-    let system = spoilt.system(BOTH).unwrap();
-    let faults: Vec<String> = system.spec.faults.iter().map(ToString::to_string).collect();
-    assert_eq!(faults, ["port-loss port=0 at=5ms drive=0"]);
-    let warning_texts = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(warning_texts, ["port sas fails after 5 ms, and sas-2 takes over"]);
-    let alone = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap_err());
-    let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB does not have another path";
-    assert!(alone.contains(expected), "{alone}");
-    let file = spoilt.path(DELL);
-    let text = fs::read_to_string(&file).unwrap();
-    let other = "name   = \"sas-2\"\nfails_after = \"7 ms\"";
-    fs::write(file, text.replace("name   = \"sas-2\"", other)).unwrap();
-    let seen = spoilt.shown(&spoilt.system(BOTH).unwrap_err());
-    let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms and `sas-2` after 7 ms, which leaves KIOXIA";
-    assert!(seen.contains(expected), "{seen}");
 }
 
 #[test]

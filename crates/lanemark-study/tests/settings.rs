@@ -2,7 +2,7 @@
 
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{ArrivalProcess, Fault, Load, Test};
+use lanemark_schema::workload::{ArrivalProcess, Load, Test};
 use lanemark_sim::run_test;
 use lanemark_sim::spec::{MediaSpec, PageTimes};
 use lanemark_testbed::systems::SATA;
@@ -190,33 +190,8 @@ fn an_impossible_ratio_of_pages_is_refused() {
     }
     let zero = settings_say(SATA, &[("drive.flash.read", "0 us"), (RATIO, "3:4")]);
     assert!(zero.contains("a time above 0 for each of the 2 pages of a cell"), "{zero}");
-    let separate = [("drive.flash.lower_read", "40 us"), ("drive.flash.upper_read", "60 us")];
-    let both = settings_say(SATA, &[separate[0], separate[1], (RATIO, "2:3")]);
-    assert!(both.contains("`read_ratio` excludes separate times of pages"), "{both}");
     let long = settings_say(SATA, &[("drive.flash.read", "59 s"), (RATIO, "1:2")]);
     assert!(long.contains("at most 60 s"), "{long}");
-}
-
-#[test]
-fn a_share_of_repeated_reads_is_from_nothing_to_all() {
-    for key in ["drive.flash.retry_share", "drive.flash.retry_share_unworn"] {
-        for share in ["0%", "0.1%", "100%"] {
-            assert_eq!(setting_says(SATA, key, share), "", "{key} {share}");
-        }
-        for share in ["100.1%", "-1%", "nan%", "0.1", "inf%", "%", ""] {
-            let seen = setting_says(SATA, key, share);
-            let wanted = "must be a percentage from \"0%\" to \"100%\"";
-            assert!(seen.contains(wanted), "{key} {share}: {seen}");
-        }
-    }
-    let faults = |share| {
-        let system = with_settings(SATA, &[("drive.flash.retry_share_unworn", share)]).unwrap();
-        system.spec.faults.clone()
-    };
-    let repeated: Fault =
-        "read-retries share=0% unworn=0.1% endurance=3000 drive=0".parse().unwrap();
-    assert_eq!(faults("0.1%"), [repeated]);
-    assert!(faults("0%").is_empty(), "the key is off");
 }
 
 /// Returns the mean latency of a single read of `length` with this host, in microseconds.

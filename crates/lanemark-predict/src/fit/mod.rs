@@ -148,11 +148,8 @@ pub fn fit(
     );
 
     let text = library.open(LibraryKind::Drive, &template)?.text().to_owned();
-    let lists_zones = drive_file::lists_zones(&text);
     let parameters: Vec<Parameter> = Parameter::list_for(&base.attachments[0].drive)
         .into_iter()
-        // If the zones are listed individually, there is no single value to replace.
-        .filter(|parameter| !lists_zones || !parameter.name.starts_with("drive.disk.zones."))
         .filter(|parameter| !set.iter().any(|setting| setting.parameter == parameter.name))
         .collect();
     let trials = measurements.trials.clone();

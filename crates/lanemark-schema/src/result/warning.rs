@@ -82,16 +82,6 @@ pub enum Warning {
         /// Number of skipped requests.
         requests: u64,
     },
-    /// The path to one port of a drive fails during the run, and the other port takes over.
-    PathFails {
-        /// Name of the port.
-        port: String,
-        /// Name of the port that takes over.
-        other: String,
-        /// Time from the beginning of the run.
-        #[serde(rename = "after_ns")]
-        after: Duration,
-    },
     /// A test that runs in rounds did not become steady.
     NotSteady {
         /// Name of the test.
@@ -421,7 +411,6 @@ impl Warning {
             | Self::HeldBack { .. }
             | Self::Wrapped { .. }
             | Self::EmptyRequests { .. }
-            | Self::PathFails { .. }
             | Self::RatesOnly { .. }
             | Self::BestOfRuns { .. }
             | Self::Imported { .. }

@@ -103,10 +103,6 @@ impl MissingValues {
         self.0.push(GivenValue { place, text, origin: ("assumed", prior.why.clone()), range });
     }
 
-    pub(super) fn remove(&mut self, place: &str) {
-        self.0.retain(|given| given.place != place);
-    }
-
     /// Returns the values as entries of a tree, each with the keys that lead to it. All entries have the location
     /// `offset`.
     pub(super) fn entries(self, offset: usize) -> Vec<(Vec<String>, Entry)> {

@@ -182,9 +182,6 @@ fn data_outside_the_cache_has_the_pages_of_its_generation() {
     };
     assert!(alike(read("", "market = \"data-center\"\nnand = \"tlc\"\n")));
     assert!(alike(read("", "market = \"client\"\nnand = \"mlc\"\n")));
-    // Separate times in the file take precedence over the ratio.
-    let own = "[flash]\nlower_read = \"40 us\"\nmiddle_read = \"50 us\"\nupper_read = \"60 us\"\n";
-    assert_eq!(read(own, &client("tlc")).mean().to_string(), "50 us");
     let own = "[flash]\nread_ratio = \"1:1:1\"\n";
     assert!(alike(read(own, &client("tlc"))));
 }

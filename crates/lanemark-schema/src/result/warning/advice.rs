@@ -122,9 +122,6 @@ impl Warning {
                 "state the setting with an option of `lanemark report`: simulations require it, and \
                  Lanemark does not guess"
             }
-            Self::PathFails { .. } => {
-                "the figures include both the time with two ports and the time with one port"
-            }
         }
     }
 }

@@ -40,9 +40,6 @@ impl fmt::Display for Warning {
             Self::EmptyRequests { requests } => {
                 write!(f, "{} no length and no effect", counted(*requests, "had"))
             }
-            Self::PathFails { port, other, after } => {
-                write!(f, "port {port} fails after {after}, and {other} takes over")
-            }
             Self::NotSteady { test, rounds, reason, range, slope_range } => {
                 write!(f, "{test}: not steady after {}", rounds_text(*rounds))?;
                 write_unsteady_reason(f, *reason, *range, *slope_range)
