@@ -61,7 +61,10 @@ pub fn write(run: &RunResult, end: LineEnd) -> String {
         }
     }
     let target = match &run.target {
-        Target::Measured(target) => format!("{}, {}", target.path, target.size_bytes),
+        Target::Measured(target) => {
+            let size = target.size_bytes.map_or(String::new(), |size| format!(", {size}"));
+            target.path.clone() + &size
+        }
         Target::Simulated(target) => format!("{} (simulated)", target.system),
         Target::Database(target) => target.name.clone(),
     };

@@ -174,7 +174,8 @@ impl<'s> ResultDraft<'s> {
             self.warnings.push(Warning::FewRepeats { repeats });
         }
         let end = self.workload.tests.iter().map(Test::end).max().unwrap_or(Bytes::ZERO);
-        let size_bytes = end.max(span.unwrap_or(Bytes::ZERO));
+        let is_stated = self.unplaced.count == 0 || span.is_some();
+        let size_bytes = is_stated.then(|| end.max(span.unwrap_or(Bytes::ZERO)));
         let mut samples = self.tests.iter().flat_map(|test| &test.samples);
         let result = RunResult {
             inspection: None,
@@ -207,9 +208,9 @@ pub(crate) fn target_at(path: &str) -> MeasuredTarget {
     MeasuredTarget {
         served: None,
         host: None,
-        device: false,
+        device: None,
         path: path.to_owned(),
-        size_bytes: Bytes::ZERO,
+        size_bytes: None,
         file_system: None,
         block_device: None,
         engine: String::new(),

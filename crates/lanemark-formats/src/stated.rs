@@ -151,7 +151,7 @@ impl ReportedRun {
         }
         let engine = engine.as_deref().unwrap_or(NOT_STATED);
         let target = MeasuredTarget {
-            device: path.as_ref().is_some_and(|path| is_device(path)),
+            device: path.as_ref().map(|path| is_device(path)),
             engine: format!("{program}, {engine}"),
             direct,
             ..target_at(path.as_deref().unwrap_or(&stem))

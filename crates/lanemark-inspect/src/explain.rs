@@ -301,8 +301,8 @@ fn kind(target: &MeasuredTarget, samples: &[Sample]) -> RequestDestination {
     match (target.engine.as_str(), target.direct, target.device) {
         ("null", ..) | (_, Some(false), _) => RequestDestination::NoDevice,
         _ if answered_before => RequestDestination::NoDevice,
-        (.., true) => RequestDestination::Device,
-        (.., false) => RequestDestination::File,
+        (.., Some(true)) => RequestDestination::Device,
+        (.., Some(false) | None) => RequestDestination::File,
     }
 }
 

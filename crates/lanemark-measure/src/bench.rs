@@ -218,8 +218,8 @@ impl<'a> Bench<'a> {
     fn measured_target(&self, target: &Target) -> MeasuredTarget {
         MeasuredTarget {
             path: self.path.display().to_string(),
-            device: target.device,
-            size_bytes: Bytes(target.size),
+            device: Some(target.device),
+            size_bytes: Some(Bytes(target.size)),
             file_system: target.file_system.clone(),
             block_device: target.block_device.clone(),
             engine: self.settings.engine.name().to_owned(),

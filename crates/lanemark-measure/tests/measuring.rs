@@ -282,7 +282,7 @@ fn a_run_reports_its_figures_and_warnings() {
     let outcome = run(folder.path(), &workload([read()]), None).unwrap();
     assert_eq!(outcome.target.engine, "io_uring");
     assert_eq!(outcome.target.path, folder.path().display().to_string());
-    assert!(!outcome.target.device && outcome.target.file_system.is_some());
+    assert!(outcome.target.device == Some(false) && outcome.target.file_system.is_some());
     assert!(outcome.warnings.contains(&Warning::FewRepeats { repeats: 1 }));
     let short = |warning: &&Warning| matches!(warning, Warning::ShortSample { .. });
     assert_eq!(outcome.warnings.iter().filter(short).count(), 1, "{:?}", outcome.warnings);

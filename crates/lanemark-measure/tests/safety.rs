@@ -356,7 +356,11 @@ fn a_block_device_is_read_and_not_written() {
         assert!(refused, "{error}");
     }
     let outcome = run(device, &workload([read()]), None).unwrap();
-    assert!(outcome.complete && outcome.target.device && outcome.target.direct == Some(true));
+    assert!(
+        outcome.complete
+            && outcome.target.device == Some(true)
+            && outcome.target.direct == Some(true)
+    );
     assert_eq!(outcome.target.file_system, None);
     assert!(outcome.target.block_device.is_some());
 }

@@ -43,8 +43,8 @@ pub(crate) fn run(tests: Vec<TestResult>) -> RunResult {
         provenance: Provenance::default(),
         target: Target::Measured(MeasuredTarget {
             path: "/mnt/file".to_owned(),
-            device: false,
-            size_bytes: Bytes::mebi(64),
+            device: Some(false),
+            size_bytes: Some(Bytes::mebi(64)),
             file_system: None,
             block_device: None,
             engine: "io_uring".to_owned(),

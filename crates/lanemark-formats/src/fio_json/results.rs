@@ -113,7 +113,7 @@ fn import_group(
     );
     result.notes = notes;
     let target = MeasuredTarget {
-        device: path.is_some_and(|path| path.starts_with("/dev/")),
+        device: path.map(|path| path.starts_with("/dev/")),
         block_device: if let [disk] = disks { Some(disk.clone()) } else { None },
         engine: format!("{}, {}", shown(version), engine.unwrap_or(NOT_STATED)),
         direct,

@@ -399,8 +399,8 @@ fn measured_run(tests: &[(Test, Vec<Sample>)]) -> RunResult {
         provenance: Provenance { machine: Some(machine), ..Provenance::default() },
         target: Target::Measured(MeasuredTarget {
             path: "/mnt/file".to_owned(),
-            device: false,
-            size_bytes: Bytes::mebi(1024),
+            device: Some(false),
+            size_bytes: Some(Bytes::mebi(1024)),
             file_system: None,
             block_device: Some("nvme0n1".to_owned()),
             engine: "io_uring".to_owned(),

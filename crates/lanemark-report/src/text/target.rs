@@ -50,7 +50,16 @@ pub(crate) fn sentence(run: &RunResult) -> String {
             )
         }
         Target::Measured(target) => {
-            let kind = if target.device { "block device" } else { "file" };
+            let kind = match target.device {
+                Some(true) => ", a block device",
+                Some(false) => ", a file",
+                None => "",
+            };
+            let size = target.size_bytes.map(|size| match target.device {
+                Some(_) => format!(" of {size}"),
+                None => format!(", {size}"),
+            });
+            let size = size.unwrap_or_default();
             let system =
                 target.file_system.as_ref().map(|name| format!(" on {name}")).unwrap_or_default();
             let holder =
@@ -61,8 +70,8 @@ pub(crate) fn sentence(run: &RunResult) -> String {
                 None => "use of the page cache not stated",
             };
             format!(
-                "Measured: {}, a {kind} of {}{system}{holder}, by {}, {cache}.",
-                target.path, target.size_bytes, target.engine
+                "Measured: {}{kind}{size}{system}{holder}, by {}, {cache}.",
+                target.path, target.engine
             )
         }
         Target::Database(target) => {

@@ -70,9 +70,9 @@ fn outcome(figures: Vec<PublishedFigure>) -> StudyOutcome {
         target: Target::Measured(MeasuredTarget {
             served: None,
             host: None,
-            device: false,
+            device: Some(false),
             path: "/tmp/file".to_owned(),
-            size_bytes: Bytes::mebi(64),
+            size_bytes: Some(Bytes::mebi(64)),
             file_system: None,
             block_device: None,
             engine: "io_uring".to_owned(),

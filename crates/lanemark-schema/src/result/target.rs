@@ -55,10 +55,12 @@ pub struct SimulatedTarget {
 pub struct MeasuredTarget {
     /// The path as the user wrote it.
     pub path: String,
-    /// Whether the target is a block device rather than a file.
-    pub device: bool,
-    /// Size of the target while it was measured.
-    pub size_bytes: Bytes,
+    /// Whether the target is a block device rather than a file; absent if the source of the result does not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<bool>,
+    /// Size of the target while it was measured; absent if the source of the result does not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<Bytes>,
     /// Type of the file system that contains the file, such as `ext4`.
     pub file_system: Option<String>,
     /// The block device that contains the target, such as `vda`.

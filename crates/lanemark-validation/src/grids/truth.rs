@@ -208,8 +208,8 @@ impl GroundTruthDrive {
             served: None,
             host: None,
             path: "/dev/sdx".to_owned(),
-            device: true,
-            size_bytes: Bytes(system.spec.first().drive.capacity.get()),
+            device: Some(true),
+            size_bytes: Some(Bytes(system.spec.first().drive.capacity.get())),
             file_system: None,
             block_device: Some("sdx".to_owned()),
             engine: "libaio".to_owned(),
@@ -413,7 +413,9 @@ mod tests {
         let mut rng = random();
         let measured: Vec<RunResult> =
             (0..100).map(|_| truth.measured(&library, 0, &grid, &mut rng).unwrap()).collect();
-        assert!(matches!(&measured[0].target, Target::Measured(target) if target.device));
+        assert!(
+            matches!(&measured[0].target, Target::Measured(target) if target.device == Some(true))
+        );
         assert_eq!(truth.port_name(1), "workstation-z170:m2");
         let cpu = &system.spec.cpu;
         let times =

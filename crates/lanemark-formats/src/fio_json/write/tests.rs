@@ -59,8 +59,8 @@ fn exported(change: impl Fn(&mut TestResult)) -> Value {
         provenance: Provenance::default(),
         target: Target::Measured(MeasuredTarget {
             path: "/mnt/f".to_owned(),
-            device: false,
-            size_bytes: Bytes::mebi(1),
+            device: Some(false),
+            size_bytes: Some(Bytes::mebi(1)),
             file_system: None,
             block_device: None,
             engine: "KDiskMark 3, libaio".to_owned(),
