@@ -117,7 +117,7 @@ fn read_part(text: &str, file: &str) -> Result<Vec<DescribedDrive>, FormatError>
     Err(match known::find(text) {
         Some(known) => FormatError::file(file, format!("is {}", known.name)).hint(known.advice),
         None if pasted::is_kernel_log(text) => {
-            let message = "the log has no message about a drive's link, errors or health";
+            let message = "the log does not mention a drive's link, errors or health";
             FormatError::file(file, message).hint(
                 "`sudo smartctl -a /dev/sda` states the health, and `sudo lspci -vvv` the links",
             )
@@ -237,7 +237,7 @@ mod tests {
                 "without a mass storage device",
                 "lsusb",
             ),
-            ("[    0.1] Linux version 6\n[    0.2] x\n", "no message about a drive", "smartctl"),
+            ("[    0.1] Linux version 6\n[    0.2] x\n", "does not mention", "smartctl"),
             ("{\"json_format_version\": [1,\n", "ends before", "whole output"),
         ] {
             assert!(is_ours(text), "{text}");

@@ -20,6 +20,7 @@ use crate::columns::SECOND;
 use crate::field::{FieldError, Fields};
 use crate::mqsim::sectors;
 use crate::parsed::{ParsedLine, RecordedRequest};
+use crate::rwbs::direction;
 
 /// Beginnings of lines in the statistics at the end, or before the first event.
 const ASIDES: [&[u8]; 6] = [b"CPU", b"Total", b"Throughput", b"Events", b"Skips", b"Input file"];
@@ -143,28 +144,6 @@ impl BlkparseParser {
             _ => ParsedLine::Nothing,
         })
     }
-}
-
-/// Returns whether a word is the kind of a request (RWBS).
-pub(crate) fn is_kind(word: &[u8]) -> bool {
-    (1..=6).contains(&word.len()) && word.iter().all(|letter| b"RWDNFSMA".contains(letter))
-}
-
-/// Returns whether a flush precedes the request of a kind (RWBS), and the operation of the request.
-pub(crate) fn direction(kind: &[u8]) -> (bool, Option<Operation>) {
-    let (flush_first, letter) = match kind {
-        [b'F', letter, ..] => (true, *letter),
-        [b'F'] => (true, b'N'),
-        [letter, ..] => (false, *letter),
-        [] => (false, b'N'),
-    };
-    let operation = match letter {
-        b'R' => Some(Operation::Read),
-        b'W' => Some(Operation::Write),
-        b'D' => Some(Operation::Trim),
-        _ => None,
-    };
-    (flush_first, operation)
 }
 
 /// Reads `sector + count` in bytes. Returns `None` if a different text follows: only a process, because there is no

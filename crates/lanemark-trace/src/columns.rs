@@ -24,10 +24,10 @@ use std::str::FromStr;
 
 use lanemark_schema::workload::Operation;
 
-use crate::blkparse;
 use crate::field::{Field, FieldError, Fields, shown_text};
 use crate::mqsim::sectors;
 use crate::parsed::{ParsedLine, RecordedRequest};
+use crate::rwbs;
 
 const HINT: &str = "for example time_us,operation,offset,length; or state the columns, such as \
                     --trace-format sector,sectors,time_s,operation=read";
@@ -391,7 +391,7 @@ fn operation(field: Field<'_>) -> Result<(bool, Operation), FieldError> {
     if let Some((_, word)) = WORDS.iter().find(|(word, _)| field.text.eq_ignore_ascii_case(word)) {
         return Ok((false, *word));
     }
-    let of_kernel = blkparse::is_kind(field.text).then(|| blkparse::direction(field.text));
+    let of_kernel = rwbs::is_kind(field.text).then(|| rwbs::direction(field.text));
     match of_kernel {
         Some((flush_first, Some(operation))) => Ok((flush_first, operation)),
         Some((true, None)) => Ok((false, Operation::Flush)),

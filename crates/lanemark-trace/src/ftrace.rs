@@ -10,11 +10,12 @@
 
 use lanemark_schema::workload::Operation;
 
-use crate::blkparse::{BlkparseAction, direction, is_device};
+use crate::blkparse::{BlkparseAction, is_device};
 use crate::columns::SECOND;
 use crate::field::{Field, FieldError, Fields};
 use crate::mqsim::sectors;
 use crate::parsed::{ParsedLine, RecordedRequest};
+use crate::rwbs::direction;
 
 /// Maximum number of words of a line.
 const WORDS_MAX: usize = 64;

@@ -38,6 +38,7 @@ mod msr;
 mod packed;
 mod parsed;
 mod reader;
+mod rwbs;
 mod writer;
 
 pub use blkparse::BlkparseAction;

@@ -7,9 +7,9 @@
 //! | `fiu` | time in ns, process, name, sector, sectors, R or W, major, minor, MD5 | SNIA IOTTA, trace set 390 |
 //! | `biosnoop` | time in s, name, process, disk, RWBS, sector, bytes, latency | bcc's and libbpf's `biosnoop` |
 
-use crate::blkparse;
 use crate::columns::{Column, ColumnList, TimeUnit};
 use crate::field::{Field, Fields};
+use crate::rwbs;
 
 use Column::{Device, Length, Offset, Operation, Other, Sector, Sectors, Time};
 
@@ -80,7 +80,7 @@ pub(crate) fn is_biosnoop(words: &[Field<'_>]) -> bool {
     is_time(time)
         && [process, sector, length].into_iter().all(is_whole)
         && !is_whole(disk)
-        && blkparse::is_kind(operation.text)
+        && rwbs::is_kind(operation.text)
         && latency.decimal(1).is_ok()
 }
 

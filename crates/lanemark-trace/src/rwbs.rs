@@ -1,0 +1,25 @@
+//! The kinds of requests in the kernel's letters (RWBS), which blkparse, ftrace and biosnoop print.
+
+use lanemark_schema::workload::Operation;
+
+/// Returns whether a word is the kind of a request (RWBS).
+pub(crate) fn is_kind(word: &[u8]) -> bool {
+    (1..=6).contains(&word.len()) && word.iter().all(|letter| b"RWDNFSMA".contains(letter))
+}
+
+/// Returns whether a flush precedes the request of a kind (RWBS), and the operation of the request.
+pub(crate) fn direction(kind: &[u8]) -> (bool, Option<Operation>) {
+    let (flush_first, letter) = match kind {
+        [b'F', letter, ..] => (true, *letter),
+        [b'F'] => (true, b'N'),
+        [letter, ..] => (false, *letter),
+        [] => (false, b'N'),
+    };
+    let operation = match letter {
+        b'R' => Some(Operation::Read),
+        b'W' => Some(Operation::Write),
+        b'D' => Some(Operation::Trim),
+        _ => None,
+    };
+    (flush_first, operation)
+}
