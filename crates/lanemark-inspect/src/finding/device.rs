@@ -35,16 +35,22 @@ fn is_plain_drive(device: &InspectedDevice) -> bool {
         && !hops(device).any(|hop| role(hop) == Some(PciFunctionKind::Raid))
 }
 
+/// PCI vendor id of Intel.
+const INTEL: u16 = 0x8086;
+
 /// Returns a finding if a device is a volume of an adapter, which hides the drives. A drive that the adapter passes
-/// through reports ATA, or a SATA or SAS link.
+/// through reports ATA, or a SATA or SAS link. Intel's RAID functions, VMD and the RAID mode of a chipset, hide no drive
+/// from the kernel.
 fn hidden_device_finding(device: &InspectedDevice) -> Option<Finding> {
     let adapter = hops(device).find(|hop| role(hop) == Some(PciFunctionKind::Raid))?;
+    let is_intel = matches!(adapter.part, InspectedHopKind::Pci { vendor: Some(INTEL), .. })
+        || device.identity.model.as_deref().is_some_and(|model| model.contains("Intel "));
     let passed_on = |hop: &InspectedHop| {
         let ata = matches!(&hop.part, InspectedHopKind::ScsiDevice { identity, .. }
             if identity.vendor.as_deref().is_some_and(|vendor| vendor.trim() == "ATA"));
         ata || matches!(hop.link, Some(InspectedLink::Sata(_) | InspectedLink::Sas(_)))
     };
-    (!hops(device).any(passed_on) && !is_optical(device))
+    (!is_intel && !hops(device).any(passed_on) && !is_optical(device))
         .then(|| Finding::DrivesHidden { adapter: adapter.name.clone() })
 }
 

@@ -240,6 +240,10 @@ fn a_volume_of_an_adapter_hides_its_drives_unless_they_are_passed_on() {
         let found = device::rules(&drive(name, hops.clone()));
         assert_eq!(found, if is_hidden { &hidden[..] } else { &[] }, "{name} {hops:?}");
     }
+    let vmd = Some("Intel Corporation Volume Management Device".to_owned());
+    let mut listed = drive("raid-0", vec![adapter()]);
+    listed.identity.model = vmd;
+    assert_eq!(device::rules(&listed), []);
 }
 
 #[test]

@@ -305,8 +305,7 @@ impl fmt::Display for Finding {
             }
             Self::DrivesHidden { adapter } => write!(
                 f,
-                "this is a volume of the RAID adapter {adapter}, and its drives are hidden: their number, links \
-                 and limits are not known"
+                "the RAID adapter {adapter} hides its drives: their number, links and limits are not known"
             ),
             Self::WriteCacheOff => {
                 f.write_str("the write cache is off, so every write waits for the media")
