@@ -420,9 +420,13 @@ fn hop_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
 
 /// Returns the name of a hop with its verb, such as `PCIe 3.0 x4 limits` or `flash dies limit`.
 fn limits_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
-    let is_plural =
-        hop.name.ends_with('s') && !["us", "/s"].iter().any(|end| hop.name.ends_with(end));
-    format!("{} {}", hop_phrase(hop, figures), if is_plural { "limit" } else { "limits" })
+    let is_rate = ["us", "/s"].iter().any(|end| hop.name.ends_with(end));
+    let verb = match hop.name.as_str() {
+        name if name.ends_with("limits") => "constrain",
+        name if name.ends_with('s') && !is_rate => "limit",
+        _ => "limits",
+    };
+    format!("{} {verb}", hop_phrase(hop, figures))
 }
 
 /// Returns the hop that is busy nearly all the time.

@@ -105,11 +105,16 @@ fn an_assumed_bottleneck_is_named_as_assumed() {
 #[test]
 fn equal_rates_and_overlapping_intervals_are_stated() {
     let hops = |time| vec![hop(HopId::Media, "flash", 0.95, time)];
-    let same = answer_of(vec![system("A", hops(100.0)), system("B", hops(100.5))]);
-    assert_eq!(
-        same.sentence,
-        "A and B deliver the same throughput, 10,000 IOPS. Flash limits both."
-    );
+    for (name, expected) in [
+        ("flash", "Flash limits both."),
+        ("flash dies", "Flash dies limit both."),
+        ("volume limits", "Volume limits constrain both."),
+    ] {
+        let hops = |time| vec![hop(HopId::Media, name, 0.95, time)];
+        let same = answer_of(vec![system("A", hops(100.0)), system("B", hops(100.5))]);
+        let expected = format!("A and B deliver the same throughput, 10,000 IOPS. {expected}");
+        assert_eq!(same.sentence, expected);
+    }
     let mut a = system("A", hops(100.0));
     let mut b = system("B", hops(120.0));
     let interval = |low_ratio, high_ratio| {
