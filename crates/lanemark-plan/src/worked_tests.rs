@@ -143,6 +143,17 @@ fn each_input_of_a_video_has_its_bounds() {
 }
 
 #[test]
+fn the_smallest_and_the_largest_video_have_finite_values() {
+    let least = Video { width: 1, height: 1, bits: 1, samples: 0.1, rate: 0.001 };
+    let most = Video { width: 1_000_000, height: 1_000_000, bits: 64, samples: 64.0, rate: 1e6 };
+    for video in [least, most] {
+        let plan = video.plan().unwrap().0;
+        assert!(!plan.answer.starts_with("0 MB/s"), "{}", plan.answer);
+        assert!(plan.steps.iter().all(|step| step.value.is_finite() && step.value > 0.0));
+    }
+}
+
+#[test]
 fn carriers_are_ordered_by_rate_and_keep_the_order_of_equal_rates() {
     let interfaces = [("b", 300), ("a", 300), ("slow", 100), ("none", 0), ("fast", 1000)]
         .map(|(name, rate)| (name.to_owned(), BytesPerSecond(rate)));
@@ -233,6 +244,9 @@ fn a_fleet_of_faster_servers_saves_servers_energy_and_drives() {
         ]
     );
     assert_eq!(plan.answer, "3 servers with SAS instead of 6 with SATA: 3 saved (50%).");
+    let alike = Fleet { other: node("SAS", 45.0, 250.0, 200.0), ..fleet() };
+    let answer = alike.servers().unwrap().answer;
+    assert_eq!(answer, "6 servers with SAS instead of 6 with SATA: no servers saved (0%).");
 }
 
 #[test]
@@ -412,6 +426,9 @@ fn each_input_of_a_fleet_has_its_bounds() {
     let expected = "servers needed = 1000000001: must be from 1 to 10^9";
     assert_eq!(error(fleet.servers()), expected);
     assert_eq!(error(fleet.plan()), expected);
+    // The number of servers exceeds all bounds.
+    fleet.spare_share = 1.0 - 1e-15;
+    assert!(error(fleet.servers()).starts_with("servers needed"));
     fleet.demand = 0.0;
     assert_eq!(error(fleet.servers()), format!("demand = 0: {ABOVE_ZERO}"));
 }

@@ -19,7 +19,7 @@ fn a_link_that_is_the_limit_leaves_an_occupancy_to_its_class() {
     ];
     let truth = system(&library, "generic-sata", &platform_port, &settings).unwrap();
     let measured = noisy(&run(&truth, &short_workload(&library, 60), 77), 0.03, 5);
-    let fit = fitted(&library, &measured, &platform_port, Some("generic-sata"), &[], 1000);
+    let fit = fitted(&library, &measured, &platform_port, Some("generic-sata"), &[], 300);
     for name in ["drive.front_end.read_time", "drive.front_end.write_time"] {
         let time =
             fit.drive.parameters.iter().find(|parameter| parameter.parameter == name).unwrap();

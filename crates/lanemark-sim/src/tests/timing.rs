@@ -306,29 +306,6 @@ fn a_flush_waits_for_data_that_is_not_in_flash() {
 }
 
 #[test]
-fn a_trim_forgets_no_slot_that_it_covers_in_part() {
-    let system = nvme(small_drive());
-    let access = |operation, offset, length| Access { operation, offset, length };
-    let at_slot = |slot: u64| access(Operation::Read, BLOCK * slot, BLOCK);
-    let in_flash = |trim: Option<(u64, u64)>, slot| {
-        let mut asks = vec![(us(1_000), 0, at_slot(slot))];
-        if let Some((offset, length)) = trim {
-            asks.insert(0, (us(0), 0, access(Operation::Trim, Bytes(offset), Bytes(length))));
-        }
-        last(&system, &asks) - us(1_000) > us(50)
-    };
-    assert!((0..4).all(|slot| in_flash(None, slot)));
-    // The range extends from the middle of slot 0 to the middle of slot 2, or to a sector before their ends.
-    for trim in [(2_048, 8_192), (512, 11_264), (3_584, 5_120)] {
-        let seen = [0, 1, 2, 3].map(|slot| in_flash(Some(trim), slot));
-        assert_eq!(seen, [true, false, true, true], "{trim:?}");
-    }
-    // Trims within one slot do not have an effect, and whole slots are trimmed.
-    assert!(in_flash(Some((4_608, 3_072)), 1));
-    assert_eq!([0, 1, 2].map(|slot| in_flash(Some((0, 8_192)), slot)), [false, false, true]);
-}
-
-#[test]
 fn new_data_is_read_at_the_time_of_the_cache_that_holds_it() {
     let mut drive = small_drive();
     drive.capacity = Bytes::mebi(512);

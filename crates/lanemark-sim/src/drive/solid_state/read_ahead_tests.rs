@@ -46,24 +46,6 @@ fn reads_that_overtake_each_other_stay_in_their_stream() {
     assert_eq!(ahead.stream(16, 24), None, "a second read of it is not of the stream");
 }
 
-/// Data for a read that never arrives is dropped after one window.
-#[test]
-fn a_gap_that_is_never_read_is_given_up() {
-    let (mut ahead, stream) = second_read();
-    let mut next = 16;
-    for read in 0..100 {
-        let wanted = ahead.slots_to_read_ahead(stream, 1 << 20);
-        if !wanted.is_empty() {
-            ahead.begin(stream, wanted.start, wanted.end);
-        }
-        // Every tenth read is skipped.
-        next += if read % 10 == 9 { 16 } else { 8 };
-        assert_eq!(ahead.stream(next - 8, next), Some(stream));
-        assert!(ahead.streams[stream].gaps.len() <= 2);
-        assert!(ahead.streams[stream].stretches.len() <= 17);
-    }
-}
-
 #[test]
 fn read_ahead_stops_at_the_end_of_the_drive() {
     let (mut ahead, stream) = second_read();
