@@ -159,7 +159,7 @@ fn small_reads_in_order_go_at_the_rate_of_the_media() {
     let system = sata(one_zone());
     let zone = DiskZone { cylinders: 40_000, sectors_per_track: 1_500 };
     let rate = disk_of(&mut one_zone()).sustained_rate(&zone).as_megabytes();
-    let small = Test { volume: Some(Bytes::mebi(64)), ..small(Pattern::Sequential, true, 1) };
+    let small = Test { volume: Some(Bytes::mebi(256)), ..small(Pattern::Sequential, true, 1) };
     assert_within(run(&system, &small).throughput().as_megabytes(), rate, 0.005);
     // Without read-ahead, each request has just missed its sectors.
     let alone = sata(changed(one_zone(), |disk| disk.read_ahead = Bytes::ZERO));

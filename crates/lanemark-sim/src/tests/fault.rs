@@ -49,26 +49,6 @@ pub(crate) fn failed(sample: &Sample, kind: ErrorKind) -> u64 {
     counts.filter(|count| count.kind == kind).map(|count| count.requests).sum()
 }
 
-#[test]
-fn an_unreadable_range_fails_reads_after_the_drives_time_and_nothing_else() {
-    for base in [nvme(small_drive()), sata(small_drive()), sas(small_drive(), 1)] {
-        let bad = with(&base, &["media-error range=8KiB..12KiB recovery=300us at=0s"]);
-        let (sound, _) = submitted(&base, &reads(4));
-        let (seen, uses) = submitted(&bad, &reads(4));
-        for index in [0, 1, 3] {
-            assert_eq!(seen[index], sound[index], "read {index}");
-        }
-        assert_eq!(seen[2].status, RequestStatus::Failed(ErrorKind::Media));
-        // The fault's time replaces the times of flash, channel and data.
-        let end = latency(&seen[2]).saturating_sub(us(300));
-        assert!(end < latency(&sound[2]) && latency(&seen[2]) > us(300), "{end}");
-        assert_eq!((uses[0].failed, uses[0].held), (1, 1));
-        assert_eq!(uses[0].recovery, Some(latency(&sound[0])));
-        let write = [(at(0), access(Operation::Write, Bytes::kibi(8), BLOCK))];
-        assert_eq!(submitted(&bad, &write).0[0].status, RequestStatus::Good);
-    }
-}
-
 /// Tests the time of stuck commands, with resets and with aborts.
 #[test]
 fn a_stuck_command_costs_timeout_reset_and_its_own_time() {

@@ -103,7 +103,9 @@ fn unwritten_flash_is_spare_to_collection() {
 
 #[test]
 fn the_sample_of_a_test_of_rounds_is_its_last_five() {
-    let drive = drive(DriveCondition::Random);
+    let mut drive = drive(DriveCondition::Random);
+    drive.power = Some(crate::tests::power::flash_power());
+    let whole = run(&nvme(drive.clone()), &writes(&drive, 1)).energy.unwrap();
     let length = us(200_000);
     for tracked in [TrackedFigure::Iops, TrackedFigure::Throughput, TrackedFigure::Latency] {
         let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, tracked));
@@ -121,21 +123,11 @@ fn the_sample_of_a_test_of_rounds_is_its_last_five() {
             rounds.iter().map(|round| round.drive.unwrap().flash_written().get()).sum();
         assert_eq!(sample.drive.unwrap().flash_written(), Bytes(written));
         assert_within(staged_ns(&sample), mean(|round| round.latency_mean_ns), 0.02);
+        // A drive in its steady state draws the same power in every window, and no operation is counted twice.
+        let energy = sample.energy.unwrap();
+        assert_eq!(energy.elapsed, sample.elapsed);
+        assert_within(energy.power_mean_watts, whole.power_mean_watts, 0.05);
     }
-}
-
-/// A drive in its steady state draws the same power in every window, and no operation is counted twice.
-#[test]
-fn the_energy_of_rounds_covers_the_last_five() {
-    let mut drive = drive(DriveCondition::Random);
-    drive.power = Some(crate::tests::power::flash_power());
-    let length = us(400_000);
-    let rounds = run(&nvme(drive.clone()), &in_rounds(&drive, length, TrackedFigure::Iops));
-    let whole = run(&nvme(drive.clone()), &writes(&drive, 2));
-    let of_rounds = rounds.energy.unwrap();
-    let of_whole = whole.energy.unwrap();
-    assert_eq!(of_rounds.elapsed, rounds.elapsed);
-    assert_within(of_rounds.power_mean_watts, of_whole.power_mean_watts, 0.05);
 }
 
 #[test]

@@ -209,23 +209,6 @@ fn a_request_may_not_cross_the_end_of_its_drive() {
     assert_eq!(accepted(&system, target, Bytes::ZERO, BLOCK), Err(SimError::NoTarget { target }));
 }
 
-/// The controller reads the entry of each NVMe command, and before a write's data the list of its pages.
-#[test]
-fn a_write_of_more_than_two_pages_waits_for_its_list() {
-    let system = nvme(small_drive());
-    let fetched = |operation, length| {
-        let access = Access { operation, offset: Bytes::ZERO, length: Bytes(length) };
-        let done = run_requests(&system, &[(us(0), 0, access)]).advance().unwrap();
-        done.budget.service(Hop::Protocol as usize)
-    };
-    let once = Duration::from_nanoseconds(500 + 2 * 150);
-    for (length, lists) in [(4_096, 0), (8_192, 0), (8_704, 1), (12_288, 1), (131_072, 1)] {
-        let doorbell = Duration::from_nanoseconds(150);
-        assert_eq!(fetched(Operation::Write, length), doorbell + once * (1 + lists), "{length}");
-        assert_eq!(fetched(Operation::Read, length), doorbell + once, "{length}");
-    }
-}
-
 /// A write that waits for its list arrives after a read that was sent later and does not need a list.
 #[test]
 fn commands_are_served_in_the_order_in_which_the_controller_has_them() {

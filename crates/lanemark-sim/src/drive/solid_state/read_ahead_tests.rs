@@ -71,27 +71,6 @@ fn read_on(ahead: &mut ReadAhead, stream: usize) {
 }
 
 #[test]
-fn a_write_invalidates_its_slots_in_every_stream() {
-    let mut ahead = ReadAhead::new(64);
-    ahead.stream(0, 8);
-    let one = ahead.stream(8, 16).unwrap();
-    ahead.stream(100, 108);
-    let other = ahead.stream(108, 116).unwrap();
-    read_on(&mut ahead, other);
-    assert_eq!(ahead.stream(16, 64), Some(one));
-    read_on(&mut ahead, one);
-    for stream in [one, other] {
-        assert!(matches!(ahead.find(stream, 120, 121), ReadAheadHit::Coming(121, _)), "{stream}");
-    }
-    ahead.note_changed_slots(120, 121);
-    for stream in [one, other] {
-        assert_eq!(ahead.find(stream, 120, 121), ReadAheadHit::Not(121), "{stream}");
-    }
-    assert!(!ahead.holds(120) && ahead.holds(119) && ahead.holds(121));
-    assert_eq!((ahead.stream(64, 65), ahead.stream(116, 117)), (Some(one), Some(other)));
-}
-
-#[test]
 fn a_write_invalidates_only_the_slots_that_it_changes() {
     for (first, end) in [(0, 16), (80, 90), (0, 17), (79, 80), (40, 41), (30, 50), (0, 90)] {
         let (mut ahead, stream) = followed();

@@ -90,10 +90,6 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
     let mut mapped = drive();
     mapped.first_mut().drive.flash_mut().translation.map =
         Some(MapSpec { cached: Bytes::mebi(1), in_host: Bytes::ZERO });
-    let hot = Pattern::HotCold {
-        hot_span: Ratio::new(0.2).unwrap(),
-        hot_share: Ratio::new(0.8).unwrap(),
-    };
     // The same drive has four times as many superblocks.
     let fine = |mut spec: SystemSpec| {
         let flash = spec.first_mut().drive.flash_mut();
@@ -104,7 +100,6 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
     let coarse = |spec: SystemSpec| (spec, A_QUARTER_OF_THE_PAGES);
     for (name, (spec, scale), pattern) in [
         ("uniform", coarse(drive()), Pattern::Uniform),
-        ("hot and cold", coarse(drive()), hot),
         ("Zipf", coarse(drive()), Pattern::Zipf { theta: 0.99 }),
         ("pseudo-SLC", coarse(cached), Pattern::Uniform),
         ("partial map", coarse(mapped), Pattern::Uniform),

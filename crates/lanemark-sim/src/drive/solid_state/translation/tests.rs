@@ -328,10 +328,7 @@ fn theory(drive: &DriveSpec) -> f64 {
 #[test]
 fn random_writes_amplify_as_the_theory_of_greedy_collection_says_from_the_first_write() {
     for (condition, rounds) in [(DriveCondition::Random, 0), (DriveCondition::Sequential, 5)] {
-        let drive = drive(200, 32, |flash| {
-            flash.pages_per_block = 128;
-            flash.condition = condition;
-        });
+        let drive = drive(200, 32, |flash| flash.condition = condition);
         assert_within(amplification(&drive, rounds), theory(&drive), 0.05);
     }
 }
