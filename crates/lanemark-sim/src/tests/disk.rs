@@ -3,7 +3,7 @@
 use crate::link::LinkModel;
 use crate::spec::*;
 use crate::tests::runs::{at_rest, check_stages, sas, sata, share, simulate, times};
-use crate::tests::trajectory::trajectory;
+use crate::tests::trajectory::fingerprint;
 use crate::tests::{assert_within, random_read, us};
 use crate::*;
 use lanemark_schema::result::Sample;
@@ -193,11 +193,6 @@ fn a_margin_takes_the_gain_of_a_short_queue_and_a_part_of_a_long_one() {
 
 #[test]
 fn the_trajectory_of_a_disk_never_changes() {
-    let fingerprint = |system: &SystemSpec, test: &Test| {
-        let sample = run(system, test);
-        let events = sample.path.unwrap().events;
-        (sample.elapsed.picoseconds(), events, trajectory(system, test))
-    };
     let two = drive(DiskSpec::example());
     let mixed = test(&two, Bytes::kibi(16), Pattern::Uniform, true, 8)
         .with(|asked| asked.read_share = Ratio::new(0.7).unwrap());

@@ -33,13 +33,6 @@ pub(crate) fn submitted(
     outcomes(system, &asks)
 }
 
-/// Returns reads of 4 KiB from different dies, one per millisecond.
-pub(crate) fn reads(count: u64) -> Vec<(Instant, Access)> {
-    (0..count)
-        .map(|index| (at(index * 1_000), access(Operation::Read, BLOCK * index, BLOCK)))
-        .collect()
-}
-
 pub(crate) fn timed(milliseconds: u64, depth: u32, read: bool) -> Test {
     lasting(ms(milliseconds), test(BLOCK, Pattern::Uniform, read, depth))
 }

@@ -3,7 +3,7 @@
 use crate::link::{LinkModel, LinkSpec, Pcie, Sas, SasRate, UsbRate, UsbTransport};
 use crate::spec::*;
 use crate::tests::link::enclosed;
-use crate::tests::trajectory::trajectory;
+use crate::tests::trajectory::fingerprint;
 use crate::tests::{assert_within, lasting, latency, random_read, staged_ns, us};
 use crate::*;
 use lanemark_schema::result::{HopId, Sample};
@@ -224,11 +224,6 @@ fn saturated_channels_carry_their_closed_form() {
 
 #[test]
 fn the_trajectory_of_a_fixed_system_never_changes() {
-    let fingerprint = |system: &SystemSpec, test: &Test| {
-        let sample = run(system, test);
-        let events = sample.path.unwrap().events;
-        (sample.elapsed.picoseconds(), events, trajectory(system, test))
-    };
     let mixed = test(Bytes::kibi(16), Pattern::Uniform, true, 8)
         .with(|load| load.read_share = Ratio::new(0.7).unwrap());
     let seen = [
