@@ -5,7 +5,7 @@ mod laboratory;
 
 use std::sync::LazyLock;
 
-use laboratory::{fitted, library, noisy, number, run, short_workload, system};
+use laboratory::{fitted, library, noisy, number, run, short_workload, small_buffer, system};
 use lanemark_schema::result::{Determination, FittedParameter, RunResult};
 use lanemark_schema::units::Bytes;
 
@@ -17,9 +17,9 @@ const WRITE_TIME: &str = "drive.front_end.write_time";
 fn measure(percent: &str) -> RunResult {
     let library = library();
     let platform_port = (PLACE.0.to_owned(), PLACE.1.to_owned());
-    let settings = [(SHARE.to_owned(), percent.to_owned())];
+    let settings = [(SHARE.to_owned(), percent.to_owned()), small_buffer()];
     let truth = system(&library, "generic-sata", &platform_port, &settings).unwrap();
-    noisy(&run(&truth, &short_workload(&library, 60), 77), 0.03, 5)
+    noisy(&run(&truth, &short_workload(&library, 200), 77), 0.03, 5)
 }
 
 /// The results of a drive whose host writes are a tenth of all programmed data.
@@ -27,7 +27,8 @@ static COLLECTING: LazyLock<RunResult> = LazyLock::new(|| measure("10%"));
 
 fn fit(measured: &RunResult) -> Vec<FittedParameter> {
     let platform_port = (PLACE.0.to_owned(), PLACE.1.to_owned());
-    let fit = fitted(&library(), measured, &platform_port, Some("generic-sata"), &[], 500);
+    let like = Some("generic-sata");
+    let fit = fitted(&library(), measured, &platform_port, like, &[small_buffer()], 1600);
     // The file is a valid library file, and contains the value when it is read again.
     let file = fit.file("fitted").unwrap();
     assert_eq!(

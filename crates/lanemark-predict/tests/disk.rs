@@ -21,7 +21,7 @@ fn port() -> PlatformPort {
 
 /// Returns the tests of the workload `fit`. Random tests cover the whole disk and last long enough for the slow seeks.
 fn workload(library: &Library) -> Workload {
-    let mut workload = short_workload(library, 20_000);
+    let mut workload = short_workload(library, 60_000);
     let tests = ["RND4K Q1T1", "RND4K Q4T1", "RND4K Q32T1", "SEQ128K Q1T1", "SEQ128K Q32T1"];
     workload.tests.retain(|test| tests.iter().any(|name| test.name.starts_with(name)));
     for test in &mut workload.tests {
@@ -61,7 +61,7 @@ fn value(parameters: &[FittedParameter], name: &str) -> f64 {
 #[test]
 fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
     let library = library();
-    let fit = fitted(&library, &MEASURED, &port(), Some(TEMPLATE), &[], 500);
+    let fit = fitted(&library, &MEASURED, &port(), Some(TEMPLATE), &[], 2000);
     let parameters = &fit.drive.parameters;
     for (name, truth, within) in [
         ("drive.disk.read_seek.average", 10_800.0, 0.06),

@@ -106,7 +106,7 @@ fn recover(case: &Case) -> RecoveredDrive {
     let truth = Truth { base: case.drive.to_owned(), settings };
     let own = system(&library, &truth.base, &here, &truth.settings).unwrap();
     let measured = noisy(&run(&own, &short_workload(&library, 60), 77), 0.03, 5);
-    let fit = fitted(&library, &measured, &here, Some(case.drive), &[], 500);
+    let fit = fitted(&library, &measured, &here, Some(case.drive), &[], 1600);
     let file = fit.file("fitted").unwrap();
     RecoveredDrive { truth, here, parameters: fit.drive.parameters, file }
 }
@@ -152,7 +152,7 @@ fn limits_that_a_narrow_port_hides_are_not_stated() {
     // The link of the port carries about 400,000 requests a second, and the drive's processor can handle a million.
     let truth = system(&library, "samsung-980-pro-1tb", &platform_port, &[]).unwrap();
     let measured = run(&truth, &short_workload(&library, 40), 1);
-    let fit = fitted(&library, &measured, &platform_port, Some("generic-nvme"), &[], 500);
+    let fit = fitted(&library, &measured, &platform_port, Some("generic-nvme"), &[], 1600);
     for hidden in ["front_end.read_time", "front_end.write_time", "data_path.read"] {
         let name = format!("drive.{hidden}");
         let parameter =
