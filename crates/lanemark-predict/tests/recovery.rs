@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use laboratory::{
     PlatformPort, Truth, fitted, library, middle_p90_most, noisy, number, run, short_workload,
-    system,
+    small_buffer, system,
 };
 use lanemark_schema::result::{Determination, FittedParameter};
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -102,11 +102,11 @@ fn recover(case: &Case) -> RecoveredDrive {
     let library = library();
     let here = (case.platform_port.0.to_owned(), case.platform_port.1.to_owned());
     let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-    let settings = case.settings.iter().map(own).collect();
+    let settings = case.settings.iter().map(own).chain([small_buffer()]).collect();
     let truth = Truth { base: case.drive.to_owned(), settings };
     let own = system(&library, &truth.base, &here, &truth.settings).unwrap();
     let measured = noisy(&run(&own, &short_workload(&library, 60), 77), 0.03, 5);
-    let fit = fitted(&library, &measured, &here, Some(case.drive), &[], 1600);
+    let fit = fitted(&library, &measured, &here, Some(case.drive), &[small_buffer()], 1000);
     let file = fit.file("fitted").unwrap();
     RecoveredDrive { truth, here, parameters: fit.drive.parameters, file }
 }

@@ -95,6 +95,13 @@ fn as_fast_as_possible_is_the_closed_loop_of_a_test() {
 }
 
 #[test]
+fn requests_far_apart_take_as_long_as_a_single_one() {
+    let alone = run(&nvme(small_drive()), &at_depth(1), &random_arrivals(200, 0, 3)).0;
+    let apart = run(&nvme(small_drive()), &RECORDED, &random_arrivals(200, 50_000, 3)).0;
+    assert_eq!(apart.latency().percentile_ns(50.0), alone.latency().percentile_ns(50.0));
+}
+
+#[test]
 fn outstanding_is_rate_times_latency() {
     for gap_us in [200, 40, 5] {
         let (sample, replay) =

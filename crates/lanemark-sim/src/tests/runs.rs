@@ -1,6 +1,6 @@
 //! Compares the simulator with closed forms, and tests invariants of every system.
 
-use crate::link::{LinkModel, LinkSpec, Pcie, Sas, SasRate, UsbRate, UsbTransport};
+use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, UsbRate, UsbTransport};
 use crate::spec::*;
 use crate::tests::link::enclosed;
 use crate::tests::trajectory::fingerprint;
@@ -8,7 +8,7 @@ use crate::tests::{assert_within, lasting, latency, random_read, staged_ns, us};
 use crate::*;
 use lanemark_schema::result::{HopId, Sample};
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 use lanemark_schema::workload::fault::ReadRetries;
 use lanemark_schema::workload::{Fault, FaultKind, Pattern, Test};
 use proptest::prelude::*;
@@ -220,6 +220,45 @@ fn saturated_channels_carry_their_closed_form() {
     let formula = (block * u64::from(flash.channels) / on_channel).as_megabytes();
     let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 32)));
     assert_within(seen, formula, 0.005);
+}
+
+/// Returns `count` SATA drives downstream of one uplink with `lanes` PCIe 1.0 lanes.
+fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
+    let mut system = sata(drive);
+    let model = Pcie::new(PcieGeneration::One, lanes, Bytes(128), Bytes(512));
+    system.attachments[0].port_path.links[0].model = LinkModel::Pcie(model);
+    share(&mut system, 1);
+    times(system, count)
+}
+
+#[test]
+fn a_shared_uplink_is_fair_to_its_ports() {
+    use lanemark_schema::workload::{Access, Operation};
+    let system = behind_one_uplink(unlimited(), 4, 1);
+    let mut simulator = at_rest(&system, Bytes::mebi(32).into());
+    let access = |turn: u64| Access {
+        operation: Operation::Read,
+        offset: Bytes::kibi(128) * (turn % 256),
+        length: Bytes::kibi(128),
+    };
+    // Drive 0 keeps sixteen requests outstanding, and the others keep two.
+    let submit = |simulator: &mut Simulator, at, drive: u16, turn| {
+        let read = Submission::new(at, access(turn)).to(drive);
+        simulator.submit(read.by(drive.into()).tagged(drive.into())).unwrap();
+    };
+    for drive in 0..4 {
+        for turn in 0..if drive == 0 { 16 } else { 2 } {
+            submit(&mut simulator, Instant::ZERO, drive, turn);
+        }
+    }
+    let mut counts = [0u64; 4];
+    for turn in 0..4000 {
+        let done = simulator.advance().unwrap();
+        counts[done.tag as usize] += 1;
+        submit(&mut simulator, done.completed, done.tag as u16, turn);
+    }
+    // Two bursts in flight suffice for an equal share; sixteen do not increase it.
+    assert!(counts.iter().all(|&count| (960..1040).contains(&count)), "{counts:?}");
 }
 
 #[test]

@@ -1,21 +1,95 @@
-//! Compares a whole system in an open loop with queueing theory (M/D/1).
+//! Compares whole systems with queueing theory: M/D/1 in an open loop, and mean-value analysis of a closed network.
 
-use crate::tests::runs::{nvme, simulate, test, unlimited};
-use crate::tests::{staged_ns, us};
+use crate::link;
+use crate::spec::SystemSpec;
+use crate::spec::submission::Submission;
+use crate::tests::runs::{at_rest, nvme, simulate, test, unlimited};
+use crate::tests::{assert_within, staged_ns, us};
 use lanemark_schema::result::{DirectionResult, Sample};
-use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, RequestMix, Test};
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_schema::workload::{
+    Access, ArrivalProcess, Load, Operation, Pattern, RequestMix, Test,
+};
+
+/// Returns a system whose drive contains no data, so that reads do not need flash. Only its command engine takes time.
+fn idle(read_time: Duration) -> SystemSpec {
+    let mut system = nvme(unlimited());
+    let attachment = &mut system.attachments[0];
+    (attachment.protocol.read_time, attachment.protocol.queues) = (Duration::ZERO, 1);
+    attachment.protocol.queue_depth = 65_536;
+    attachment.protocol.transfer_max = Bytes::mebi(16);
+    attachment.drive.front_end.read_time = read_time;
+    assert_eq!(system.check(), Ok(()));
+    system
+}
+
+/// Several customers think and then read data of exponentially distributed lengths over one slow link. By mean-value
+/// analysis (Reiser and Lavenberg, JACM 27(2), 1980) R(n) = S (1 + Q(n - 1)), X = n / (Z + R), Q = X R. The formulas
+/// are exact for exponential service at the queue and any distribution of the delays.
+#[test]
+fn a_closed_network_carries_what_mean_value_analysis_says() {
+    let think = us(400);
+    let mean = 32.0 * 1024.0;
+    let mut system = idle(Duration::ZERO);
+    system.cpu.cores = 64;
+    let model = link::Pcie::new(link::PcieGeneration::One, 1, Bytes(128), Bytes(512));
+    system.attachments[0].port_path.links[0].model = link::LinkModel::Pcie(model);
+    let link = link::Link::new(
+        &system.attachments[0].port_path.links[0],
+        crate::host::protocol::COMPLETION,
+    );
+    let position = link::BurstPosition { first: true, last: true };
+    let run = |customers: u64| {
+        let mut rng = Rng::new(StreamKey::from_seed(5));
+        let mut simulator = at_rest(&system, Bytes::ZERO.into());
+        let mut service = 0.0;
+        let mut next = |service: &mut f64| {
+            let sectors = (rng.exponential() * mean / 512.0).ceil().clamp(1.0, 8192.0);
+            let length = Bytes(sectors as u64 * 512);
+            *service += link.read_time(link::LinkBurst { bytes: length, position }).as_seconds();
+            Access { operation: Operation::Read, offset: Bytes::ZERO, length }
+        };
+        for customer in 0..customers {
+            let access = next(&mut service);
+            let request = Submission::new(Instant::ZERO, access).by(customer as u32);
+            simulator.submit(request.tagged(customer)).unwrap();
+        }
+        let mut count = 0u64;
+        let mut latency = 0.0;
+        while let Some(done) = simulator.advance() {
+            count += 1;
+            latency += done.completed.since(done.submitted).as_seconds();
+            if count == 100_000 {
+                break;
+            }
+            let access = next(&mut service);
+            let again = Submission::new(done.completed + think, access).by(done.tag as u32);
+            simulator.submit(again.tagged(done.tag)).unwrap();
+        }
+        let elapsed = simulator.now().since(Instant::ZERO).as_seconds();
+        (count as f64 / elapsed, latency / count as f64, service / (count + customers) as f64)
+    };
+    let (_, alone, service) = run(1);
+    let delay = think.as_seconds() + alone - service;
+    let mut queue = 0.0;
+    for customers in 1..=16 {
+        let response = service * (1.0 + queue);
+        let throughput = customers as f64 / (delay + response);
+        queue = throughput * response;
+        if [4, 16].contains(&customers) {
+            let (seen, latency, _) = run(customers);
+            assert!((seen / throughput - 1.0).abs() < 0.02, "{customers}: {seen} for {throughput}");
+            assert_within(latency, response + alone - service, 0.02);
+        }
+    }
+}
 
 /// For Poisson arrivals at one engine that takes the same time for each arrival, W = rho s / 2 (1 - rho)
 /// (Pollaczek-Khinchine). The test generates the arrivals, and its latencies include the wait.
 #[test]
 fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() {
-    let mut system = nvme(unlimited());
-    let attachment = &mut system.attachments[0];
-    (attachment.protocol.read_time, attachment.protocol.queues) = (Duration::ZERO, 1);
-    attachment.protocol.queue_depth = 65_536;
-    attachment.drive.front_end.read_time = us(10);
+    let system = idle(us(10));
     let load = Load::Open { rate_per_second: 80_000.0, process: ArrivalProcess::Poisson };
     let block = Bytes::kibi(4);
     let test = Test { volume: Some(block * 100_000), ..test(block, Pattern::Uniform, true, 4096) }

@@ -10,6 +10,14 @@ fn megabytes(bytes: Bytes, time: Duration) -> f64 {
     (bytes / time).as_megabytes()
 }
 
+/// The published rate is 286.6 MB/s for 32 MiB reads by an FPGA host at 3 Gb/s.
+#[test]
+fn long_reads_at_3_gigabits_meet_the_published_rate() {
+    let block = Bytes::mebi(32);
+    let seen = megabytes(block, queued(SataRate::Gen2).read_data_time(block, false));
+    assert!((seen - 286.7).abs() < 0.1, "{seen} MB/s");
+}
+
 #[test]
 fn a_command_that_is_not_queued_has_two_frames_less() {
     let rate = SataRate::Gen3;
