@@ -75,25 +75,3 @@ impl Battery {
         Ok(plan)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_published_battery_lasts_ten_minutes_longer() {
-        let battery = Battery { system_watts: 9.6, hours: 5.2, drive_watts: 1.4, other_watts: 1.1 };
-        let plan = battery.plan().unwrap();
-        assert!((plan.steps[0].value - 49.92).abs() < 1e-9);
-        let gain = plan.steps.last().unwrap().value;
-        assert!((gain - 10.06).abs() < 0.01, "{gain} min");
-        assert!(plan.answer.contains("10 minutes more"), "{}", plan.answer);
-    }
-
-    #[test]
-    fn a_drive_that_takes_all_is_refused() {
-        let all = Battery { system_watts: 1.0, hours: 5.0, drive_watts: 1.4, other_watts: 1.1 };
-        assert!(all.plan().unwrap_err().to_string().contains("less than the system"));
-        assert!(Battery { hours: f64::NAN, ..all }.plan().is_err());
-    }
-}

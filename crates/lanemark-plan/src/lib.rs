@@ -7,8 +7,6 @@
 mod bandwidth;
 mod battery;
 mod fleet;
-#[cfg(test)]
-mod formula_tests;
 mod life;
 #[cfg(test)]
 mod worked_tests;

@@ -310,6 +310,41 @@ mod tests {
     }
 
     #[test]
+    fn each_step_of_a_life_follows_from_those_before_it() {
+        let used = Life {
+            age_years: 1.5,
+            written_terabytes: 100.0,
+            left: Estimate::exact(0.5),
+            daily_gigabytes: Estimate::within(1000.0, [0.5, 1.0]),
+            ..drive()
+        };
+        let years = 0.5 * 1800e3 / 2000.0 / 365.25;
+        let wanted = [
+            ("rated writes", "600 TBW", 600.0, "TB"),
+            ("flash writes of the rating", "600 TB x 3", 1800.0, "TB"),
+            ("left of them", "1800 TB x (1 - 0.5)", 900.0, "TB"),
+            ("flash writes a day", "1000 GB x 2", 2000.0, "GB"),
+            ("life", "900 TB x 1000 / 2000 GB / 365.25", years, "years"),
+            ("low end of its 80% interval", "1.23203 x 1", years, "years"),
+            ("high end", "1.23203 x 2", 2.0 * years, "years"),
+            (
+                "rated writes reached in",
+                "500 TB x 1000 / 1000 GB / 365.25",
+                500.0 / 365.25,
+                "years",
+            ),
+            ("warranty ends in", "5 - 1.5 years", 3.5, "years"),
+        ];
+        let plan = used.plan().unwrap().0;
+        assert_eq!(plan.steps.len(), wanted.len());
+        for (step, (name, formula, value, unit)) in plan.steps.iter().zip(wanted) {
+            let texts = (step.name.as_str(), step.formula.as_str(), step.unit.as_str());
+            assert_eq!(texts, (name, formula, unit));
+            assert!((step.value / value - 1.0).abs() < 1e-12, "{name}: {}", step.value);
+        }
+    }
+
+    #[test]
     fn wear_and_uncertain_inputs_change_the_life_in_their_direction() {
         let worn = Life {
             left: Estimate::exact(0.39),

@@ -143,6 +143,17 @@ fn each_input_of_a_video_has_its_bounds() {
 }
 
 #[test]
+fn the_smallest_and_the_largest_video_have_finite_values() {
+    let least = Video { width: 1, height: 1, bits: 1, samples: 0.1, rate: 0.001 };
+    let most = Video { width: 1_000_000, height: 1_000_000, bits: 64, samples: 64.0, rate: 1e6 };
+    for video in [least, most] {
+        let plan = video.plan().unwrap().0;
+        assert!(!plan.answer.starts_with("0 MB/s"), "{}", plan.answer);
+        assert!(plan.steps.iter().all(|step| step.value.is_finite() && step.value > 0.0));
+    }
+}
+
+#[test]
 fn carriers_are_ordered_by_rate_and_keep_the_order_of_equal_rates() {
     let interfaces = [("b", 300), ("a", 300), ("slow", 100), ("none", 0), ("fast", 1000)]
         .map(|(name, rate)| (name.to_owned(), BytesPerSecond(rate)));
@@ -233,6 +244,9 @@ fn a_fleet_of_faster_servers_saves_servers_energy_and_drives() {
         ]
     );
     assert_eq!(plan.answer, "3 servers with SAS instead of 6 with SATA: 3 saved (50%).");
+    let alike = Fleet { other: node("SAS", 45.0, 250.0, 200.0), ..fleet() };
+    let answer = alike.servers().unwrap().answer;
+    assert_eq!(answer, "6 servers with SAS instead of 6 with SATA: no servers saved (0%).");
 }
 
 #[test]
@@ -320,88 +334,45 @@ fn each_input_of_a_fleet_has_its_bounds() {
     const ABOVE_ZERO: &str = "must be above zero and at most 10^12";
     const NOT_NEGATIVE: &str = "must be zero or more and at most 10^12";
     const YEARS: &str = "must be from 0.001 to 100";
-    type Change = fn(&mut Fleet, f64);
-    let inputs: [(&str, Change, f64, &str, f64, f64); 14] = [
-        ("demand", |fleet, value| fleet.demand = value, 0.0, ABOVE_ZERO, 0.5, 2e12),
-        (
-            "spare share",
-            |fleet, value| fleet.spare_share = value,
-            -0.25,
-            "from 0 to less than 1",
-            0.0,
-            1.0,
-        ),
-        ("years", |fleet, value| fleet.costs.years = value, 0.0005, YEARS, 0.001, 100.5),
-        ("years", |fleet, value| fleet.costs.years = value, f64::NAN, YEARS, 100.0, -1.0),
-        (
-            "server price",
-            |fleet, value| fleet.costs.server_price = value,
-            -1.0,
-            NOT_NEGATIVE,
-            1e12,
-            2e12,
-        ),
-        (
-            "licence price",
-            |fleet, value| fleet.costs.licence_price = value,
-            -1.0,
-            NOT_NEGATIVE,
-            0.0,
-            2e12,
-        ),
-        (
-            "energy price",
-            |fleet, value| fleet.costs.energy_price = value,
-            -1.0,
-            NOT_NEGATIVE,
-            0.0,
-            2e12,
-        ),
-        ("overhead", |fleet, value| fleet.costs.overhead = value, -1.0, NOT_NEGATIVE, 0.0, 2e12),
-        (
-            "power of a server",
-            |fleet, value| fleet.present.watts = value,
-            -1.0,
-            NOT_NEGATIVE,
-            0.0,
-            2e12,
-        ),
-        (
-            "power of a server",
-            |fleet, value| fleet.other.watts = value,
-            -1.0,
-            NOT_NEGATIVE,
-            0.0,
-            2e12,
-        ),
-        (
-            "price of a drive",
-            |fleet, value| fleet.present.drive_price = value,
-            -1.0,
-            NOT_NEGATIVE,
-            0.0,
-            2e12,
-        ),
-        (
-            "price of a drive",
-            |fleet, value| fleet.other.drive_price = value,
-            -1.0,
-            NOT_NEGATIVE,
-            0.0,
-            2e12,
-        ),
-        ("rate of a server", |fleet, value| fleet.present.rate = value, 0.0, ABOVE_ZERO, 0.5, 2e12),
-        ("rate of a server", |fleet, value| fleet.other.rate = value, 0.0, ABOVE_ZERO, 1e12, -1.0),
-    ];
-    for (name, change, below, bound, accepted, above) in inputs {
-        let with = |value: f64| {
-            let mut fleet = fleet();
-            change(&mut fleet, value);
-            fleet.plan()
+    let check =
+        |name: &str, change: fn(&mut Fleet, f64), bound: &str, ends: [f64; 2], past: [f64; 2]| {
+            let with = |value: f64| {
+                let mut fleet = fleet();
+                change(&mut fleet, value);
+                error(fleet.plan())
+            };
+            for value in past {
+                assert_eq!(with(value), format!("{name} = {value}: {bound}"));
+            }
+            for value in ends {
+                assert!(with(value).starts_with("accepted"), "{name}: {}", with(value));
+            }
         };
-        assert_eq!(error(with(below)), format!("{name} = {below}: {bound}"));
-        assert_eq!(error(with(above)), format!("{name} = {above}: {bound}"));
-        assert!(with(accepted).is_ok(), "{name} = {accepted}: {}", error(with(accepted)));
+    let shares: fn(&mut Fleet, f64) = |fleet, value| fleet.spare_share = value;
+    check("spare share", shares, "from 0 to less than 1", [0.0, 0.875], [-0.25, 1.0]);
+    let years: fn(&mut Fleet, f64) = |fleet, value| fleet.costs.years = value;
+    check("years", years, YEARS, [0.001, 100.0], [0.0005, 100.5]);
+    check("years", years, YEARS, [1.0, 2.0], [f64::NAN, -1.0]);
+    let above_zero: [(&str, fn(&mut Fleet, f64)); 3] = [
+        ("demand", |fleet, value| fleet.demand = value),
+        ("rate of a server", |fleet, value| fleet.present.rate = value),
+        ("rate of a server", |fleet, value| fleet.other.rate = value),
+    ];
+    for (name, change) in above_zero {
+        check(name, change, ABOVE_ZERO, [0.5, 900.0], [0.0, 2e12]);
+    }
+    let from_zero: [(&str, fn(&mut Fleet, f64)); 8] = [
+        ("server price", |fleet, value| fleet.costs.server_price = value),
+        ("licence price", |fleet, value| fleet.costs.licence_price = value),
+        ("energy price", |fleet, value| fleet.costs.energy_price = value),
+        ("overhead", |fleet, value| fleet.costs.overhead = value),
+        ("power of a server", |fleet, value| fleet.present.watts = value),
+        ("power of a server", |fleet, value| fleet.other.watts = value),
+        ("price of a drive", |fleet, value| fleet.present.drive_price = value),
+        ("price of a drive", |fleet, value| fleet.other.drive_price = value),
+    ];
+    for (name, change) in from_zero {
+        check(name, change, NOT_NEGATIVE, [0.0, 1e12], [-1.0, 2e12]);
     }
     // The limit is a billion servers.
     let mut fleet = fleet();
@@ -412,6 +383,9 @@ fn each_input_of_a_fleet_has_its_bounds() {
     let expected = "servers needed = 1000000001: must be from 1 to 10^9";
     assert_eq!(error(fleet.servers()), expected);
     assert_eq!(error(fleet.plan()), expected);
+    // The number of servers exceeds all bounds.
+    fleet.spare_share = 1.0 - 1e-15;
+    assert!(error(fleet.servers()).starts_with("servers needed"));
     fleet.demand = 0.0;
     assert_eq!(error(fleet.servers()), format!("demand = 0: {ABOVE_ZERO}"));
 }

@@ -2,9 +2,9 @@
 
 mod laboratory;
 
-use laboratory::{PlatformPort, library, run, short_workload, system};
+use laboratory::{Bounds, PlatformPort, bounded, library, run, short_workload, system};
 use lanemark_lab::Pool;
-use lanemark_predict::{FitInput, PredictError, WORK_MAX, fit};
+use lanemark_predict::{FitInput, PredictError, fit};
 use lanemark_schema::result::{
     Determination, DirectionResult, FitWarning, MeasuredTarget, RunResult, Target, TestResult,
 };
@@ -63,34 +63,17 @@ fn a_grid_of_small_requests_is_enough_and_undetermined_values_name_their_test() 
 /// A drive that was never written answers reads without an access to its flash. A fit must not mistake this for the
 /// speed of the drive.
 #[test]
-fn reads_that_met_no_flash_are_omitted_and_reported() {
-    let unwritten = |drive: &str, wanted: &dyn Fn(&str) -> bool| {
-        let library = library();
-        let mut workload = short_workload(&library, 5);
-        workload.repeats = 1;
-        workload.tests.retain(|test| wanted(&test.name));
-        let purged = [("drive.state.condition".to_owned(), "purged".to_owned())];
-        run(&system(&library, drive, &port(), &purged).unwrap(), &workload, 3)
-    };
-    let reads = |name: &str| name.ends_with("read");
-    let (message, hint) = refusal(&[unwritten("generic-nvme", &reads)], None);
+fn reads_that_met_no_flash_are_refused() {
+    let library = library();
+    let mut workload = short_workload(&library, 5);
+    workload.repeats = 1;
+    workload.tests.retain(|test| test.name.ends_with("read"));
+    let purged = [("drive.state.condition".to_owned(), "purged".to_owned())];
+    let system = system(&library, "generic-nvme", &port(), &purged).unwrap();
+    let (message, hint) = refusal(&[run(&system, &workload, 3)], None);
     assert!(message.starts_with("test `RND4K Q1T1 read`: reads took "), "{message}");
     assert!(message.contains("but flash takes at least 28 µs"), "{message}");
     assert!(hint.contains("write the whole span"), "{hint}");
-    // Writes are not affected.
-    let fitted = outcome(&[unwritten("generic-nvme", &|_| true)], None).unwrap().drive;
-    let found = fitted.warnings.iter().find_map(|warning| match warning {
-        FitWarning::WithoutFlash { read_ns, left_out, .. } => Some((*read_ns, *left_out)),
-        _ => None,
-    });
-    let (read_ns, left_out) = found.expect("a warning");
-    assert!(read_ns < 28e3 && left_out > 3, "{read_ns} {left_out}");
-    assert!(fitted.figures.iter().all(|figure| !figure.test.ends_with("read")));
-    // Reads of written data access the flash.
-    let fitted = outcome(&[measure("generic-nvme", reads)], None).unwrap().drive;
-    assert!(
-        !fitted.warnings.iter().any(|warning| matches!(warning, FitWarning::WithoutFlash { .. }))
-    );
 }
 
 #[test]
@@ -166,7 +149,9 @@ fn the_template_of_a_pcie_port_follows_the_name_of_the_device() {
             engine: "io_uring".to_owned(),
             direct: Some(true),
         });
-        let fitted = outcome(&[RunResult { target, ..run.clone() }], None).unwrap().drive;
+        let runs = [RunResult { target, ..run.clone() }];
+        let bounds = Bounds { requests: 20, work_max: 0 };
+        let fitted = bounded(&library(), &runs, &port(), None, &[], bounds).unwrap().drive;
         assert_eq!(fitted.template, wanted, "{path}");
     }
 }
@@ -231,8 +216,8 @@ fn the_outcome_does_not_depend_on_the_number_of_threads() {
             port: &port,
             like: None,
             settings: &[],
-            requests: 150,
-            work_max: WORK_MAX,
+            requests: 60,
+            work_max: 200_000,
             pool: Pool::new(threads.try_into().unwrap()),
             provenance: Default::default(),
             cancel: Default::default(),

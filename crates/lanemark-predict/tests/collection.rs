@@ -3,7 +3,9 @@
 
 mod laboratory;
 
-use laboratory::{fitted, library, noisy, number, run, short_workload, system};
+use std::sync::LazyLock;
+
+use laboratory::{fitted, library, noisy, number, run, short_workload, small_buffer, system};
 use lanemark_schema::result::{Determination, FittedParameter, RunResult};
 use lanemark_schema::units::Bytes;
 
@@ -15,20 +17,18 @@ const WRITE_TIME: &str = "drive.front_end.write_time";
 fn measure(percent: &str) -> RunResult {
     let library = library();
     let platform_port = (PLACE.0.to_owned(), PLACE.1.to_owned());
-    let settings = [(SHARE.to_owned(), percent.to_owned())];
+    let settings = [(SHARE.to_owned(), percent.to_owned()), small_buffer()];
     let truth = system(&library, "generic-sata", &platform_port, &settings).unwrap();
     noisy(&run(&truth, &short_workload(&library, 200), 77), 0.03, 5)
 }
 
-fn fit(measured: &RunResult, requests: u64) -> Vec<FittedParameter> {
+/// The results of a drive whose host writes are a tenth of all programmed data.
+static COLLECTING: LazyLock<RunResult> = LazyLock::new(|| measure("10%"));
+
+fn fit(measured: &RunResult) -> Vec<FittedParameter> {
     let platform_port = (PLACE.0.to_owned(), PLACE.1.to_owned());
-    let fit = fitted(&library(), measured, &platform_port, Some("generic-sata"), &[], requests);
-    for parameter in &fit.drive.parameters {
-        println!(
-            "{} {:?} {:?} {:?}",
-            parameter.parameter, parameter.value, parameter.range_80, parameter.standing
-        );
-    }
+    let like = Some("generic-sata");
+    let fit = fitted(&library(), measured, &platform_port, like, &[small_buffer()], 1600);
     // The file is a valid library file, and contains the value when it is read again.
     let file = fit.file("fitted").unwrap();
     assert_eq!(
@@ -44,7 +44,7 @@ fn find<'p>(parameters: &'p [FittedParameter], name: &str) -> Option<&'p FittedP
 
 #[test]
 fn writes_of_several_lengths_distinguish_collection_from_slow_processors() {
-    let parameters = fit(&measure("10%"), 1600);
+    let parameters = fit(&COLLECTING);
     let share = find(&parameters, SHARE).expect("the writes are explained by collection");
     assert_eq!(share.standing, Determination::Identified);
     let found = number(share.value.as_ref().unwrap());
@@ -55,15 +55,14 @@ fn writes_of_several_lengths_distinguish_collection_from_slow_processors() {
 
 #[test]
 fn of_writes_of_one_length_a_processor_that_is_far_too_slow_is_not_believed() {
-    let mut measured = measure("10%");
+    let mut measured = COLLECTING.clone();
     measured.tests.retain(|test| !test.test.is_in_order() && test.test.block == Bytes::kibi(4));
     assert!(measured.tests.len() > 4);
-    let parameters = fit(&measured, 1600);
+    let parameters = fit(&measured);
     let share = find(&parameters, SHARE).expect("the writes are explained by collection");
     let (low, high) = share.range_80.as_ref().expect("a range");
     let low = number(low);
     let high = number(high);
-    println!("{low} to {high}%");
     assert!(low <= 12.0 && high >= 8.0, "{low} to {high}% for 10%");
     let time = find(&parameters, WRITE_TIME).unwrap().value.clone().unwrap();
     assert!(number(&time) < 22.0, "{time}, but the drive takes 11 us");
@@ -71,6 +70,6 @@ fn of_writes_of_one_length_a_processor_that_is_far_too_slow_is_not_believed() {
 
 #[test]
 fn a_fresh_drive_is_not_said_to_collect() {
-    let parameters = fit(&measure("100%"), 1600);
+    let parameters = fit(&measure("100%"));
     assert_eq!(find(&parameters, SHARE), None);
 }

@@ -62,12 +62,6 @@ fn value(parameters: &[FittedParameter], name: &str) -> f64 {
 fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
     let library = library();
     let fit = fitted(&library, &MEASURED, &port(), Some(TEMPLATE), &[], 2000);
-    for parameter in &fit.drive.parameters {
-        println!(
-            "{} {:?} {:?} {:?}",
-            parameter.parameter, parameter.value, parameter.range_80, parameter.standing
-        );
-    }
     let parameters = &fit.drive.parameters;
     for (name, truth, within) in [
         ("drive.disk.read_seek.average", 10_800.0, 0.06),

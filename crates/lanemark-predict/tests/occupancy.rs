@@ -3,7 +3,7 @@
 
 mod laboratory;
 
-use laboratory::{fitted, library, noisy, number, run, short_workload, system};
+use laboratory::{fitted, library, noisy, number, run, short_workload, small_buffer, system};
 use lanemark_schema::result::Determination;
 
 /// The drive has faster engines than the template, and the link of its port carries fewer requests than the engines of
@@ -16,10 +16,12 @@ fn a_link_that_is_the_limit_leaves_an_occupancy_to_its_class() {
         ("drive.front_end.read_time".to_owned(), "7 us".to_owned()),
         ("drive.front_end.write_time".to_owned(), "7 us".to_owned()),
         ("drive.front_end.write_latency".to_owned(), "14 us".to_owned()),
+        small_buffer(),
     ];
     let truth = system(&library, "generic-sata", &platform_port, &settings).unwrap();
     let measured = noisy(&run(&truth, &short_workload(&library, 60), 77), 0.03, 5);
-    let fit = fitted(&library, &measured, &platform_port, Some("generic-sata"), &[], 1000);
+    let like = Some("generic-sata");
+    let fit = fitted(&library, &measured, &platform_port, like, &[small_buffer()], 1000);
     for name in ["drive.front_end.read_time", "drive.front_end.write_time"] {
         let time =
             fit.drive.parameters.iter().find(|parameter| parameter.parameter == name).unwrap();

@@ -41,6 +41,11 @@ pub(crate) fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
+/// Returns the setting of a small write buffer, which short simulations fill.
+pub(crate) fn small_buffer() -> (String, String) {
+    ("drive.buffer.capacity".to_owned(), "1 MiB".to_owned())
+}
+
 /// Returns the workload `fit` with short tests.
 pub(crate) fn short_workload(library: &Library, milliseconds: u64) -> Workload {
     let mut workload = workload::open(library, "fit").unwrap();

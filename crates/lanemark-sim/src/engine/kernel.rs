@@ -248,45 +248,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn events_of_the_present_are_forgotten_and_the_others_stay_in_order() {
-        for popped in 0..6 {
-            let mut bench = Bench::new();
-            // Six events happen at one instant, one before it and one after it, and three are added at the present.
-            [7, 3, 7, 9, 7, 7, 7, 7].into_iter().zip(0..).for_each(|(time, event)| {
-                bench.schedule(time, event);
-            });
-            (0..=popped).for_each(|_| bench.pop());
-            let now = bench.now;
-            (8..11).for_each(|event| bench.schedule(now, event));
-            bench.forget(|event| event % 2 == 0);
-            (11..13).for_each(|event| bench.schedule(now, event));
-            bench.drain();
-        }
-        // All events are discarded after some of them have happened.
-        let mut bench = Bench::new();
-        (0..4).for_each(|event| bench.schedule(5, event));
-        bench.pop();
-        bench.forget(|_| true);
-        assert_eq!(bench.queue.next_at(), None);
-        bench.drain();
-    }
-
-    /// Tests all orders in which events of one instant enter the queue: before and after other events, and on both
-    /// sides of a change of digit.
-    #[test]
-    fn events_of_one_instant_keep_their_order_from_bucket_to_bucket() {
-        for shift in [0, 4, 5, 9, 10, 30, 59] {
-            let mut bench = Bench::new();
-            let times = [1u64, 2, 3, 2, 1, 3, 3, 2, 1].map(|time| time << shift);
-            times.into_iter().zip(0..).for_each(|(time, event)| bench.schedule(time, event));
-            (0..3).for_each(|_| bench.pop());
-            // The second instant has ties that were scheduled earlier and ties that are scheduled now.
-            times[1..3].iter().zip(9..).for_each(|(&time, event)| bench.schedule(time, event));
-            bench.drain();
-        }
-    }
-
     proptest! {
         /// The times come from a few instants, so that most events have ties, both near the present and far from it.
         #[test]

@@ -32,22 +32,3 @@ impl<Q: Copy + PartialEq, A: Copy> Default for Memo<Q, A> {
         Self::new()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_question_has_another_answer() {
-        let mut memo = Memo::new();
-        let mut asked = 0;
-        let mut ask = |number: u32| {
-            memo.answer(number, || {
-                asked += 1;
-                number * 2
-            })
-        };
-        assert_eq!([ask(1), ask(1), ask(2), ask(1)], [2, 2, 4, 2]);
-        assert_eq!(asked, 3);
-    }
-}

@@ -202,14 +202,6 @@ impl<K: Copy + Eq> SlabQueue<K> {
 mod tests {
     use super::*;
 
-    struct Item(u32, CommandHandle);
-    impl Linked for Item {
-        type Kind = Commands;
-        fn next(&mut self) -> &mut CommandHandle {
-            &mut self.1
-        }
-    }
-
     #[test]
     fn a_freed_slot_is_used_again() {
         let mut slab: Slab<char, Commands> = Slab::new();
@@ -223,21 +215,5 @@ mod tests {
         let third = slab.insert('d');
         slab.handles().into_iter().for_each(|handle| slab.free(handle));
         assert_eq!((slab.most(), slab.live(), slab.insert('e')), (3, 0, third));
-    }
-
-    #[test]
-    fn a_chain_is_first_in_first_out() {
-        let mut slab = Slab::new();
-        let mut chain = SlabQueue::EMPTY;
-        for value in 0..3 {
-            let handle = slab.insert(Item(value, Handle::NONE));
-            chain.push(&mut slab, handle);
-        }
-        let mut drained = Vec::new();
-        while let Some(handle) = chain.pop(&mut slab) {
-            drained.push(slab[handle].0);
-        }
-        assert_eq!(drained, [0, 1, 2]);
-        assert!(chain.is_empty());
     }
 }

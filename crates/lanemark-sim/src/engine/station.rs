@@ -154,15 +154,6 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_station_makes_the_next_one_wait() {
-        let mut station = Station::default();
-        assert_eq!(station.serve(at(5), us(10)), ServiceSpan { start: at(5), end: at(15) });
-        assert_eq!(station.serve(at(7), us(10)), ServiceSpan { start: at(15), end: at(25) });
-        assert_eq!(station.serve(at(40), us(10)), ServiceSpan { start: at(40), end: at(50) });
-        assert_eq!(station.busy(), us(30));
-    }
-
-    #[test]
     fn a_faster_station_ends_with_its_inflow_and_a_slower_one_starts_with_it() {
         let inflow = ServiceSpan { start: at(10), end: at(20) };
         assert_eq!(Station::default().forward(inflow, us(4)).end, at(20));
@@ -170,13 +161,6 @@ mod tests {
             Station::default().forward(inflow, us(30)),
             ServiceSpan { start: at(10), end: at(40) }
         );
-    }
-
-    #[test]
-    fn two_servers_take_two_at_once() {
-        let mut servers = Servers::new(2);
-        let ends: Vec<Instant> = (0..3).map(|_| servers.serve(at(0), us(10)).end).collect();
-        assert_eq!(ends, [at(10), at(10), at(20)]);
     }
 
     #[test]

@@ -111,36 +111,3 @@ impl BudgetTrace {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use lanemark_schema::units::Duration;
-
-    fn at(picoseconds: u64) -> Instant {
-        Instant::from_picoseconds(picoseconds)
-    }
-
-    #[test]
-    fn spending_covers_the_time_since_the_mark_without_gaps() {
-        let mut trace = BudgetTrace::new(at(10));
-        trace.account_service(Hop::Cpu as usize, ServiceSpan { start: at(15), end: at(20) });
-        // A span that began before the mark overlapped the previous stage: only the rest counts.
-        trace.account_service(Hop::Die as usize, ServiceSpan { start: at(12), end: at(27) });
-        assert_eq!(trace.mark(), at(27));
-        assert_eq!(trace.budget().wait(Hop::Cpu as usize), Duration::from_picoseconds(5));
-        assert_eq!(trace.budget().service(Hop::Die as usize), Duration::from_picoseconds(7));
-        assert_eq!(trace.budget().total(), at(27).since(at(10)));
-    }
-
-    #[test]
-    fn another_command_begins_with_nothing_spent_near_or_far() {
-        let mut trace = BudgetTrace::new(at(0));
-        trace.account_service(Hop::Cpu as usize, ServiceSpan { start: at(0), end: at(1) });
-        trace.account_service(Hop::Power as usize, ServiceSpan { start: at(3), end: at(5) });
-        assert_eq!(trace.budget().wait(Hop::Power as usize), Duration::from_picoseconds(2));
-        assert_eq!(trace.budget().total(), Duration::from_picoseconds(5));
-        trace.begin(at(7));
-        assert_eq!((trace.budget(), trace.mark()), (Budget::default(), at(7)));
-    }
-}

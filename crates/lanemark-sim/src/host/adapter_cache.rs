@@ -204,28 +204,6 @@ mod tests {
     }
 
     #[test]
-    fn a_write_frees_only_the_room_of_overwritten_data() {
-        for (at, length, overwritten) in [
-            (64, 64, 64),
-            (96, 64, 32),
-            (32, 64, 32),
-            (0, 64, 0),
-            (128, 64, 0),
-            (80, 16, 16),
-            (32, 128, 64),
-            (48, 16, 0),
-            (63, 1, 0),
-            (63, 2, 1),
-            (127, 2, 1),
-        ] {
-            let mut cache = cache(1 << 20, 1 << 20, 8);
-            put(&mut cache, 64, 64);
-            put(&mut cache, at, length);
-            assert_eq!(cache.occupied(), Bytes(64 + length - overwritten), "{length} at {at}");
-        }
-    }
-
-    #[test]
     fn a_drive_gets_no_more_at_once_than_its_depth() {
         let mut cache = cache(1 << 20, 64, 2);
         (0..3).for_each(|line| put(&mut cache, line * 128, 16));

@@ -190,21 +190,6 @@ fn a_command_gets_in_between_the_frames_of_a_faster_link() {
     }
 }
 
-/// After a link has retrained, its Data frames are sent at the new rate.
-#[test]
-fn a_command_gets_in_between_the_frames_of_the_rate_that_the_link_has_trained_to() {
-    for (old, new) in [(SataRate::Gen3, SataRate::Gen1), (SataRate::Gen1, SataRate::Gen3)] {
-        let LinkModel::Sata(model) = sata(new) else { unreachable!() };
-        let mut one = link(sata(old), 1);
-        one.train(sata(new));
-        let position = BurstPosition { first: false, last: false };
-        one.carry_read(START, here(START), LinkBurst { bytes: Bytes::kibi(128), position });
-        let frame = model.data_frame_time();
-        let now = START + frame * 2 + Duration::from_picoseconds(1);
-        assert_eq!(one.issue_frames(now, Operation::Read).start, START + frame * 3, "{new:?}");
-    }
-}
-
 #[test]
 fn the_frame_of_a_command_is_acknowledged_the_other_way() {
     for operation in [Operation::Read, Operation::Write, Operation::Flush] {
@@ -263,43 +248,6 @@ fn a_link_that_trains_again_continues_to_spoil_bits() {
         write(&mut one, START);
         one.set_bit_error_rate(None, Rng::new(StreamKey::from_seed(4)));
         assert!(!one.take_spoilt(), "{model}");
-    }
-}
-
-#[test]
-fn a_retrained_link_equals_the_new_link() {
-    let later = START + Duration::from_microseconds(1_000);
-    for (old, new) in [
-        (pcie(4), pcie(1)),
-        (pcie(1), pcie(2)),
-        (sata(SataRate::Gen3), sata(SataRate::Gen1)),
-        (sas(SasRate::Gen3, 1), sas(SasRate::Gen1, 1)),
-        (sas(SasRate::Gen3, 2), sas(SasRate::Gen3, 1)),
-    ] {
-        // The link with the old model has already computed the times of all transfers that follow.
-        let mut one = link(old, 1);
-        read(&mut one, START);
-        write(&mut one, START);
-        one.charge(START, ISSUE);
-        one.issue_frames(START, Operation::Read);
-        one.train(new);
-        let mut fresh = link(new, 1);
-        let steps: [fn(&mut Link, Instant) -> Instant; 6] = [
-            read,
-            |link, now| link.complete(now, Operation::Write).end,
-            |link, now| link.issue_frames(now, Operation::Read).end,
-            write,
-            |link, now| {
-                link.charge(now, ISSUE);
-                link.to_drive.free_at().max(link.to_host.free_at())
-            },
-            read,
-        ];
-        for step in steps {
-            let seen = step(&mut one, later);
-            let expected = step(&mut fresh, later);
-            assert_eq!(seen, expected, "{old} that is {new} now");
-        }
     }
 }
 

@@ -80,8 +80,8 @@ mod tests {
     use crate::spec::SystemSpec;
     use crate::spec::submission::Submission;
     use crate::tests::link::{dual, read_of};
-    use crate::tests::runs::{at_rest, megabytes, run, sas, small_drive, test, unlimited};
-    use crate::tests::{assert_within, lasting, latency, us};
+    use crate::tests::runs::{at_rest, megabytes, run, small_drive, test, unlimited};
+    use crate::tests::{assert_within, latency, us};
     use lanemark_schema::units::{Bytes, Duration, Instant};
     use lanemark_schema::workload::{Access, Fault, FaultKind, Operation, Pattern, Test};
 
@@ -148,15 +148,6 @@ mod tests {
         assert_within(megabytes(&run(&dual(&drive), &test)), 1_500.0, 0.01);
     }
 
-    /// The choice of the port makes no difference at queue depth 1, and a second port does not reduce the throughput.
-    #[test]
-    fn one_command_at_a_time_takes_as_long_by_either_port() {
-        let test = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
-        let single = run(&sas(small_drive(), 1), &test).latency();
-        let both = run(&dual(&small_drive()), &test).latency();
-        assert_eq!((both.min_ns(), both.max_ns()), (single.min_ns(), single.max_ns()));
-    }
-
     /// Keeps `depth` requests outstanding until the required number has completed.
     fn completions(system: &SystemSpec, operation: Operation, depth: u64) -> Vec<Completion> {
         assert_eq!(system.check(), Ok(()));
@@ -199,17 +190,6 @@ mod tests {
             assert!(after.len() > 100);
             assert!(completions(&system, operation, 8) == seen, "the same again");
         }
-    }
-
-    #[test]
-    fn a_failed_way_is_used_until_it_fails_and_not_after() {
-        let test = lasting(us(20_000), test(Bytes::kibi(128), Pattern::Sequential, true, 8));
-        // The first half of the run uses both ports, and the second half only one, so only port a is unused for half of
-        // the time.
-        let system = failing(0, us(10_000));
-        let share = utilisation(&system, &test, "port a");
-        assert!((0.45..0.55).contains(&share), "{share}");
-        assert!(utilisation(&system, &test, "port b") > 0.8);
     }
 
     #[test]

@@ -335,23 +335,6 @@ mod tests {
         assert_eq!(live.busy(), before + last.completed.since(after(50_000)));
     }
 
-    #[test]
-    fn a_fault_that_is_added_hurts_from_its_time_on() {
-        let mut live = live();
-        live.submit(Submission::new(Instant::ZERO, access(Operation::Write, 1)).tagged(1)).unwrap();
-        let first = live.advance_until(Instant::END).unwrap();
-        assert_eq!(first.status, RequestStatus::Good);
-        let fault = Fault::at(Duration::ZERO, FaultKind::ReadOnly { written: Bytes::ZERO });
-        live.add_fault(fault).unwrap();
-        let later = live.now() + Duration::from_microseconds(1);
-        live.submit(Submission::new(later, access(Operation::Write, 1)).tagged(2)).unwrap();
-        let second = live.advance_until(Instant::END).unwrap();
-        assert_eq!(second.status, RequestStatus::Failed(ErrorKind::ReadOnly));
-        let sample = live.sample();
-        assert_eq!((sample.errors.total(), sample.faults.len()), (1, 1));
-        assert_eq!((sample.faults[0].failed, sample.operations()), (1, 1));
-    }
-
     /// Submits a write now, and returns its status.
     fn written(live: &mut LiveSystem) -> RequestStatus {
         let later = live.now() + Duration::from_microseconds(1);

@@ -147,14 +147,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_on_data_is_proportional_to_the_length() {
+    fn work_on_data_of_any_length_has_a_time() {
         let us = Duration::from_microseconds;
-        let work = DataWorkSpec { command_time: us(10), per_mib: us(512) };
-        for (length, microseconds) in
-            [(Bytes::kibi(4), 12), (Bytes::kibi(512), 266), (Bytes::mebi(4), 2_058)]
-        {
-            assert_eq!(work.time(length), us(microseconds), "{length}");
-        }
         let endless = DataWorkSpec { command_time: us(1), per_mib: Duration::from_seconds(60) };
         assert_eq!(endless.time(Bytes(u64::MAX)), Duration::from_picoseconds(u64::MAX));
     }

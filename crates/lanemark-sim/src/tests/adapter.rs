@@ -90,12 +90,3 @@ fn the_adapters_ceiling_holds_and_a_faster_adapter_gains() {
     let gain = told.gains.iter().find(|gain| gain.change == "an adapter twice as fast").unwrap();
     assert!(gain.throughput_gain > 0.9, "{gain:?}");
 }
-
-#[test]
-fn an_adapter_that_gets_faster_when_crowded_is_refused() {
-    let mut system = behind_an_adapter();
-    let adapter = system.attachments[0].protocol.adapter.as_mut().unwrap();
-    adapter.crowded = Some(OverloadCost { above: 64, command_time: us(4) });
-    let error = system.check().unwrap_err().to_string();
-    assert!(error.contains("adapter.crowded_time") && error.contains("5 us"), "{error}");
-}

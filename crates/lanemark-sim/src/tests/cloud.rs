@@ -49,9 +49,7 @@ fn between_starts(sample: &Sample) -> f64 {
 /// is 1,000 requests a second; at 40 KiB, 3,000 requests a second is 117 MiB a second.
 #[test]
 fn a_saturated_volume_reaches_the_tighter_limit_exactly() {
-    for (kib, rate) in
-        [(4, 3_000.0), (16, 3_000.0), (32, 3_000.0), (40, 3_000.0), (64, 2_000.0), (128, 1_000.0)]
-    {
+    for (kib, rate) in [(4, 3_000.0), (40, 3_000.0), (128, 1_000.0)] {
         for read in [true, false] {
             let sample = run(&system(plain_volume()), &requests(Bytes::kibi(kib), read, 4_000));
             assert_within(between_starts(&sample), 3_999.0 / rate, 1e-4);
@@ -60,38 +58,6 @@ fn a_saturated_volume_reaches_the_tighter_limit_exactly() {
             }
         }
     }
-}
-
-/// A request of 512 KiB counts as two operations of 256 KiB, and a write counts as one request regardless of its number
-/// of bursts.
-#[test]
-fn a_large_request_counts_as_several_operations() {
-    let volume =
-        CloudSpec { operations: Some(CloudLimitSpec::steady(100)), bytes: None, ..plain_volume() };
-    let mut system = system(volume);
-    system.attachments[0].protocol.transfer_max = Bytes::mebi(1);
-    for (kib, rate) in [(256, 100.0), (260, 50.0), (512, 50.0), (1_024, 25.0)] {
-        for read in [true, false] {
-            let sample = run(&system, &requests(Bytes::kibi(kib), read, 200));
-            assert_within(between_starts(&sample), 199.0 / rate, 2e-3);
-        }
-    }
-}
-
-#[test]
-fn sequential_requests_merge_and_random_ones_do_not() {
-    let volume = CloudSpec {
-        operations: Some(CloudLimitSpec::steady(100)),
-        bytes: None,
-        merges: true,
-        ..plain_volume()
-    };
-    let rate = |pattern| {
-        let load = test(Bytes::kibi(16), pattern, true, 32);
-        run(&system(volume.clone()), &Test { volume: Some(Bytes::kibi(16) * 3_200), ..load }).iops()
-    };
-    assert_within(rate(Pattern::Sequential), 1_600.0, 0.01);
-    assert_within(rate(Pattern::Uniform), 100.0, 0.02);
 }
 
 /// With credits `C`, a burst rate `p` and a refill rate `r`, a saturated volume completes `C + r T` requests in a time
@@ -122,19 +88,6 @@ fn credits_end_by_the_closed_form_and_the_refill_follows() {
 }
 
 #[test]
-fn a_load_below_the_refill_uses_no_credits() {
-    // One request at a time, at 500 µs each, is up to 2,000 requests a second.
-    let volume = CloudSpec { operations: bursting(2_000, 3_000, 10), ..plain_volume() };
-    let load = lasting(Duration::from_seconds(20), test(SMALL, Pattern::Uniform, true, 1));
-    let sample = run(&system(volume), &load);
-    assert_eq!(sample.credits[0].end, None);
-    let path = sample.path.unwrap();
-    let media = path.hop(HopId::Media).unwrap();
-    assert_eq!(media.wait_ns, 0.0);
-    assert_within(media.service_ns, 500_000.0, 1e-9);
-}
-
-#[test]
 fn a_volume_may_start_without_credits() {
     let full = CloudSpec { operations: bursting(300, 3_000, 5_400), ..plain_volume() };
     for (share, operations) in [(0.0, 600.0), (0.5, 600.0 + 2_700.0), (1.0, 6_000.0)] {
@@ -142,29 +95,6 @@ fn a_volume_may_start_without_credits() {
         let load = lasting(Duration::from_seconds(2), requests(SMALL, true, 1));
         assert_within(run(&system(volume), &load).operations() as f64, operations, 5e-3);
     }
-}
-
-/// A disk's throughput counts a random request of 16 KiB as 1 MiB: 40 requests a second at 40 MiB a second.
-#[test]
-fn small_random_requests_of_a_disk_volume_count_as_whole_units() {
-    let volume = CloudSpec {
-        operations: None,
-        bytes: bursting(40 << 20, 250 << 20, 1 << 30),
-        unit: Bytes::mebi(1),
-        merges: true,
-        whole_units: true,
-        credits_at_start: Ratio::ZERO,
-        ..plain_volume()
-    };
-    let rate = |pattern| {
-        let load = test(Bytes::kibi(16), pattern, true, 32);
-        let load = Test { volume: Some(Bytes::kibi(16) * 2_560), ..load };
-        let sample = run(&system(volume.clone()), &load);
-        assert!(sample.credits.iter().all(|credit| credit.reserve == Reserve::ThroughputCredits));
-        sample.iops()
-    };
-    assert_within(rate(Pattern::Uniform), 40.0, 0.02);
-    assert_within(rate(Pattern::Sequential), 40.0 * 64.0, 0.05);
 }
 
 /// Before and after the credits run out, the phases of a test have the burst rate and the refill rate.
@@ -192,15 +122,18 @@ fn latencies_have_the_stated_percentiles() {
         bytes: None,
         ..plain_volume()
     };
-    let load =
-        |read| Test { volume: Some(SMALL * 200_000), ..test(SMALL, Pattern::Uniform, read, 1) };
+    let load = |read, count| Test {
+        volume: Some(SMALL * count),
+        ..test(SMALL, Pattern::Uniform, read, 1)
+    };
     for (read, median, p99) in [(true, 500, 1_000), (true, 300, 2_400), (false, 700, 910)] {
         let latency = LognormalLatency { median: us(median), tail: us(p99 - median) };
         let volume = CloudSpec { read_latency: latency, write_latency: latency, ..limits.clone() };
         let fixed = LognormalLatency { tail: Duration::ZERO, ..latency };
         let constant = CloudSpec { read_latency: fixed, write_latency: fixed, ..limits.clone() };
-        let path = run(&system(constant), &load(read)).latency().mean_ns() - median as f64 * 1e3;
-        let sample = run(&system(volume), &load(read));
+        let path =
+            run(&system(constant), &load(read, 1_000)).latency().mean_ns() - median as f64 * 1e3;
+        let sample = run(&system(volume), &load(read, 50_000));
         let at =
             |percentile| sample.latency().recorded_percentile_ns(percentile).unwrap() as f64 - path;
         assert_within(at(50.0), median as f64 * 1e3, 0.01);

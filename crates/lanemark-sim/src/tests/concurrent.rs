@@ -99,18 +99,6 @@ fn parallel_tests_do_not_share_a_core_while_others_are_idle() {
     }
 }
 
-/// The data of a test that does not come first, and lies behind the data of the others, also exists before the run.
-#[test]
-fn every_parallel_test_reads_data_that_exists() {
-    let system = nvme(small_drive());
-    let first =
-        Test { span: Bytes::mebi(1), volume: Some(Bytes::mebi(1)), ..reads(Bytes::kibi(4), 1) };
-    let later = Test { offset: Bytes::mebi(16), ..first.clone() };
-    let found = beside(&system, &[first, later]).unwrap();
-    let [one, other] = [&found[0], &found[1]].map(Sample::latency_mean_ns);
-    assert!((other / one - 1.0).abs() < 0.1, "{other} ns and {one} ns");
-}
-
 #[test]
 fn each_ends_by_its_own_volume_or_duration() {
     let system = nvme(small_drive());
@@ -145,22 +133,6 @@ fn more_buffers_copy_faster_and_others_slow_a_copy_down() {
     let readers = lasting(Duration::from_seconds(2), reads(Bytes::kibi(64), 16));
     let found = beside(&system, &[copy(8), readers]).unwrap();
     assert!(megabytes(&found[0]) < 0.8 * rates[1], "{} {rates:?}", megabytes(&found[0]));
-}
-
-#[test]
-fn impossible_copies_are_named() {
-    let cases: [(&str, fn(&mut Test)); 4] = [
-        ("copy_to", |t| t.requests_mut().unwrap().mix.copy_to = Some(Bytes::mebi(4))),
-        ("copy_to", |t| t.requests_mut().unwrap().mix.copy_to = Some(Bytes(100))),
-        ("read", |t| t.requests_mut().unwrap().read_share = Ratio::ONE),
-        ("flush_every", |t| t.requests_mut().unwrap().mix.flush_every = Some(3)),
-    ];
-    assert_eq!(copy(1).check(), Ok(()));
-    for (field, spoil) in cases {
-        let mut own = copy(1);
-        spoil(&mut own);
-        assert_eq!(own.check().unwrap_err().field, field);
-    }
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn rates_equal_the_closed_forms_of_the_cores() {
     let block = Bytes::kibi(64);
     let rate = |system: &SystemSpec, read, threads| {
         let load = test(block, Pattern::Uniform, read, 32);
-        let load = Test { threads, volume: Some(Bytes::mebi(1024)), ..load };
+        let load = Test { threads, volume: Some(Bytes::mebi(256)), ..load };
         let formula = ceiling_of(system, &load, HopId::Cpu).rate.unwrap();
         (run(system, &load).iops(), formula.0 as f64 / block.get() as f64)
     };

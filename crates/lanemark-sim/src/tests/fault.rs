@@ -3,15 +3,13 @@
 
 use crate::fault::LINK_RETRIES;
 use crate::fault::RequestStatus;
-use crate::link::{LinkModel, SataRate, UsbRate, UsbTransport};
+use crate::link::{UsbRate, UsbTransport};
 use crate::simulator::Completion;
 use crate::spec::SystemSpec;
 use crate::tests::link::{dual, enclosed};
 use crate::tests::pairs::{Ask, outcomes};
-use crate::tests::runs::{
-    checked, megabytes, nvme, run, sas, sata, simulate, small_drive, test, times, unlimited, uplink,
-};
-use crate::tests::{BLOCK, access, assert_within, at, lasting, latency, ms, us};
+use crate::tests::runs::{checked, nvme, run, sas, sata, simulate, small_drive, test, times};
+use crate::tests::{BLOCK, access, at, lasting, latency, ms, us};
 use lanemark_schema::result::{ErrorKind, FaultImpact, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
@@ -35,13 +33,6 @@ pub(crate) fn submitted(
     outcomes(system, &asks)
 }
 
-/// Returns reads of 4 KiB from different dies, one per millisecond.
-pub(crate) fn reads(count: u64) -> Vec<(Instant, Access)> {
-    (0..count)
-        .map(|index| (at(index * 1_000), access(Operation::Read, BLOCK * index, BLOCK)))
-        .collect()
-}
-
 pub(crate) fn timed(milliseconds: u64, depth: u32, read: bool) -> Test {
     lasting(ms(milliseconds), test(BLOCK, Pattern::Uniform, read, depth))
 }
@@ -49,66 +40,6 @@ pub(crate) fn timed(milliseconds: u64, depth: u32, read: bool) -> Test {
 pub(crate) fn failed(sample: &Sample, kind: ErrorKind) -> u64 {
     let counts = sample.errors.counts().iter();
     counts.filter(|count| count.kind == kind).map(|count| count.requests).sum()
-}
-
-#[test]
-fn an_unreadable_range_fails_reads_after_the_drives_time_and_nothing_else() {
-    for base in [nvme(small_drive()), sata(small_drive()), sas(small_drive(), 1)] {
-        let bad = with(&base, &["media-error range=8KiB..12KiB recovery=300us at=0s"]);
-        let (sound, _) = submitted(&base, &reads(4));
-        let (seen, uses) = submitted(&bad, &reads(4));
-        for index in [0, 1, 3] {
-            assert_eq!(seen[index], sound[index], "read {index}");
-        }
-        assert_eq!(seen[2].status, RequestStatus::Failed(ErrorKind::Media));
-        // The fault's time replaces the times of flash, channel and data.
-        let end = latency(&seen[2]).saturating_sub(us(300));
-        assert!(end < latency(&sound[2]) && latency(&seen[2]) > us(300), "{end}");
-        assert_eq!((uses[0].failed, uses[0].held), (1, 1));
-        assert_eq!(uses[0].recovery, Some(latency(&sound[0])));
-        let write = [(at(0), access(Operation::Write, Bytes::kibi(8), BLOCK))];
-        assert_eq!(submitted(&bad, &write).0[0].status, RequestStatus::Good);
-    }
-}
-
-#[test]
-fn reads_at_random_fail_as_often_as_the_bad_share_of_the_span_says() {
-    let system = with(&nvme(small_drive()), &["media-error range=0B..8MiB recovery=0ps"]);
-    let all = Test { volume: Some(BLOCK * 8_000), ..test(BLOCK, Pattern::Uniform, true, 4) };
-    let sample = run(&system, &all);
-    // A quarter of 32 MiB is bad; four standard deviations of the binomial distribution are 155.
-    let bad = failed(&sample, ErrorKind::Media);
-    assert!(bad.abs_diff(2_000) < 155, "{bad}");
-    assert_eq!(bad + sample.operations(), 8_000);
-    assert_eq!((sample.errors.total(), sample.faults[0].failed), (bad, bad));
-    assert_eq!(sample, simulate(&system, &all, StreamKey::from_seed(1)).unwrap());
-}
-
-#[test]
-fn latency_and_a_pause_hold_commands_for_their_time_and_no_longer() {
-    let base = nvme(small_drive());
-    let (sound, _) = submitted(&base, &reads(6));
-    let slow = with(&base, &["latency extra=700us at=1ms for=2ms"]);
-    let (seen, uses) = submitted(&slow, &reads(6));
-    for (index, done) in seen.iter().enumerate() {
-        let extra = if index == 1 || index == 2 { us(700) } else { Duration::ZERO };
-        assert_eq!(latency(done), latency(&sound[index]) + extra, "read {index}");
-    }
-    assert_eq!((uses[0].held, uses[0].failed), (2, 0));
-    assert_eq!(uses[0].recovery, Some(latency(&sound[1]) + us(700)));
-    let paused = with(&base, &["pause at=1500us for=2500us"]);
-    let (seen, uses) = submitted(&paused, &reads(6));
-    // The time of a read before it reaches the media ends during the pause.
-    let before = |done: &Completion| seen[2].completed.since(at(4_000)) < latency(done);
-    assert!(before(&sound[2]));
-    for index in [0, 1, 5] {
-        assert_eq!(latency(&seen[index]), latency(&sound[index]));
-    }
-    for index in [2, 3] {
-        let latest = at(4_000) + latency(&sound[index]) * 2;
-        assert!(seen[index].completed > at(4_000) && seen[index].completed < latest);
-    }
-    assert_eq!(uses[0].held, 2, "the faults of 2 and 3 ms");
 }
 
 /// Tests the time of stuck commands, with resets and with aborts.
@@ -160,80 +91,10 @@ fn a_reset_sends_again_or_fails_all_that_are_outstanding() {
     assert!(seen[1].completed > at(35_000) && latency(&seen[1]) < us(5_000));
 }
 
-#[test]
-fn a_lost_port_fails_outstanding_commands_by_timer() {
-    for (depth, base) in [(1, nvme(small_drive())), (8, sata(small_drive()))] {
-        let system = with(&base, &["port-loss timeout=20ms at=10ms"]);
-        let sample = run(&system, &timed(60, depth, true));
-        assert_eq!(failed(&sample, ErrorKind::Timeout), u64::from(depth));
-        assert!(failed(&sample, ErrorKind::DeviceGone) > 1_000);
-        assert_eq!(sample.faults[0].recovery, None);
-        // Completions arrive only during the first 10 of 60 ms.
-        let sound = run(&base, &timed(60, depth, true));
-        let share = sample.operations() as f64 / sound.operations() as f64;
-        assert!((share * 6.0 - 1.0).abs() < 0.03, "{share}");
-        // When the drive returns, abandoned commands are not sent again, but new commands are sent.
-        let back = with(&base, &["port-loss timeout=20ms at=10ms for=30ms"]);
-        let sample = run(&back, &timed(60, depth, true));
-        let share = sample.operations() as f64 / sound.operations() as f64;
-        assert!((share * 2.0 - 1.0).abs() < 0.03, "{share}");
-        let recovery = sample.faults[0].recovery.unwrap();
-        assert!(recovery > us(30_000) && recovery < us(30_500), "{recovery}");
-    }
-}
-
-#[test]
-fn with_two_ports_the_load_continues_over_the_other() {
-    let system = with(&dual(&unlimited()), &["port-loss port=0 timeout=2ms at=10ms"]);
-    let sample = run(&system, &timed(60, 8, true));
-    assert_eq!(sample.errors.total(), 0);
-    let fault = &sample.faults[0];
-    // Half of the outstanding commands use the lost port.
-    assert_eq!((fault.held, fault.failed), (4, 0));
-    let recovery = fault.recovery.unwrap();
-    // The commands on the other path do not wait.
-    assert!(recovery < us(100), "{recovery}");
-}
-
-#[test]
-fn a_read_only_drive_refuses_writes_and_reads_on() {
-    let system = with(&nvme(small_drive()), &["read-only at=10ms"]);
-    let half = timed(20, 1, true).with(|asked| asked.read_share = Ratio::new(0.5).unwrap());
-    let sample = run(&system, &half);
-    let refused = failed(&sample, ErrorKind::ReadOnly);
-    assert_eq!(refused, sample.errors.total());
-    assert_eq!(refused, sample.faults[0].failed);
-    let reads = sample.reads.unwrap();
-    let writes = sample.writes.unwrap();
-    assert!(refused > 50 && reads.latency.count() > writes.latency.count() * 3 / 2);
-    // The fault begins exactly after this amount of host data.
-    let worn = with(&nvme(small_drive()), &["read-only written=4MiB"]);
-    let sample = run(
-        &worn,
-        &Test { volume: Some(Bytes::mebi(8)), ..test(BLOCK, Pattern::Uniform, false, 1) },
-    );
-    assert_eq!(sample.writes.as_ref().unwrap().bytes, Bytes::mebi(4));
-    assert_eq!(failed(&sample, ErrorKind::ReadOnly), 1024);
-}
-
-#[test]
-fn a_link_trains_down_and_back_with_matching_rates() {
-    let test = lasting(us(120_000), test(Bytes::kibi(128), Pattern::Sequential, true, 1));
-    let base = sata(unlimited());
-    let mut slow = base.clone();
-    let LinkModel::Sata(model) = base.attachments[0].port_path.links[1].model else {
-        unreachable!()
-    };
-    slow.attachments[0].port_path.links[1].model = LinkModel::Sata(model.trained(SataRate::Gen1));
-    let rate = |system: &SystemSpec| megabytes(&run(system, &test));
-    let fall = with(&base, &["retrain speed=1.5Gb/s at=40ms for=40ms"]);
-    assert_within(rate(&fall), (2.0 * rate(&base) + rate(&slow)) / 3.0, 0.01);
-}
-
 /// There is one read command at a time. A frame error costs the command one transmission and its recovery.
 #[test]
 fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
-    let count = 40_000;
+    let count = 10_000;
     let reads = Test { volume: Some(BLOCK * count), ..test(BLOCK, Pattern::Uniform, true, 1) };
     for base in [sata(small_drive()), sas(small_drive(), 1)] {
         let spoilt = with(&base, &["link-errors rate=5e-7 recovery=100us"]);
@@ -251,7 +112,6 @@ fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
         assert!((again / one - 1.0).abs() < 0.02, "{again} for {one}");
         let other = simulate(&spoilt, &reads, StreamKey::from_seed(2)).unwrap();
         assert_ne!(other.faults[0].held, seen.faults[0].held, "another seed, other draws");
-        assert_eq!(run(&spoilt, &reads), seen);
     }
 }
 
@@ -271,27 +131,13 @@ fn a_link_that_spoils_nearly_all_fails_commands_after_their_retries() {
 fn a_queued_sata_command_that_is_spoilt_takes_all_others_with_it() {
     let base = sata(small_drive());
     let spoilt = with(&base, &["link-errors rate=3e-7 recovery=100us"]);
-    let reads = Test { volume: Some(BLOCK * 20_000), ..test(BLOCK, Pattern::Uniform, true, 8) };
+    let reads = Test { volume: Some(BLOCK * 5_000), ..test(BLOCK, Pattern::Uniform, true, 8) };
     let held = |system: &SystemSpec| run(system, &reads).faults[0].held;
     let single = reads.clone().with(|read| read.queue_depth = 1);
     let alone = run(&spoilt, &single).faults[0].held;
     assert!(held(&spoilt) > alone * 4, "{} for {alone}", held(&spoilt));
     let sas = with(&sas(small_drive(), 1), &["link-errors rate=3e-7 recovery=100us"]);
     assert!(held(&sas) < alone * 2, "SAS sends one command again");
-}
-
-#[test]
-fn replays_of_pcie_packets_are_the_links_own_and_cost_their_law() {
-    let base = nvme(unlimited());
-    let spoilt = with(&base, &["link-errors rate=1e-6"]);
-    let long = test(Bytes::kibi(128), Pattern::Sequential, true, 8);
-    let sound = run(&base, &long);
-    let seen = run(&spoilt, &long);
-    let model = uplink(&base);
-    let replays = 1e-6 * (model.write_bytes(Bytes::kibi(128)) * 8 * sound.operations()) as f64;
-    let expected = replays * model.replay_time().as_seconds();
-    assert_within((seen.elapsed - sound.elapsed).as_seconds(), expected, 0.25);
-    assert_eq!((seen.errors.total(), seen.faults[0].held), (0, 0));
 }
 
 #[test]

@@ -82,21 +82,6 @@ fn a_file_that_was_committed_in_this_tick_is_flushed_and_no_more() {
     assert_eq!(written(&storage), 24 << 10);
 }
 
-#[test]
-fn the_journal_is_a_circle_within_its_target() {
-    let system = nvme(small_drive());
-    // The journal takes an eighth of the drive's 64 MiB.
-    let around = Bytes::mebi(8).get() / (12 << 10);
-    let mut storage = storage_at_rest(&journaled(system), Bytes::mebi(1).into());
-    for tick in 0..2 * around + 5 {
-        let from = storage.now().max(Instant::ZERO + TICK * tick);
-        let ended = one_by_one(&mut storage, from, &[FLUSH]);
-        assert_eq!(ended.len(), 1);
-    }
-    let drive = storage.simulator().drive_use();
-    assert!(drive.host_written.get() >= around * (12 << 10), "{drive:?}");
-}
-
 /// Checks the offset of each commit. The first commit begins in the middle of the target.
 #[test]
 fn a_commit_that_fills_the_journal_to_its_end_is_the_last_of_its_round() {

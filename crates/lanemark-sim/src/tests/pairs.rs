@@ -260,31 +260,6 @@ fn a_drive_rests_when_all_is_answered_after_any_fault() {
 }
 
 #[test]
-fn a_standing_fault_returns_after_a_temporary_one() {
-    // Each read takes the additional latency of the fault that is active at that time.
-    let base = nvme(small_drive());
-    let alone = alone(&base, BLOCK);
-    let slow = with(&base, &["latency extra=100us", "latency extra=700us at=1ms for=2ms"]);
-    let asks: Vec<Ask> = (0..5).map(|index| read(ms(index), index)).collect();
-    let seen = outcomes(&slow, &asks).0.iter().map(latency).collect::<Vec<_>>();
-    assert_eq!(seen, [100, 700, 700, 100, 100].map(|extra| alone + us(extra)));
-    // The faults repeat 95% of the reads, or 0%.
-    let mut worn = base;
-    worn.attachments[0].drive.flash_mut().cycles = 1_000;
-    let all = "read-retries share=100% endurance=1000";
-    let none = "read-retries share=0%";
-    let asks: Vec<Ask> = (0..60).map(|index| read(ms(index), index)).collect();
-    for (standing, temporary, inside) in [(all, none, false), (none, all, true)] {
-        let temporary = format!("{temporary} at=20ms for=20ms");
-        let seen = outcomes(&with(&worn, &[standing, &temporary]), &asks).0;
-        for (part, repeats) in seen.chunks(20).zip([!inside, inside, !inside]) {
-            let repeated = part.iter().filter(|done| latency(done) > alone).count();
-            assert!(if repeats { repeated > 12 } else { repeated == 0 }, "{repeated} of 20");
-        }
-    }
-}
-
-#[test]
 fn reads_repeat_on_the_drive_and_at_the_time_of_a_fault() {
     let mut worn = times(nvme(small_drive()), 2);
     let alone = alone(&worn, BLOCK);
@@ -317,26 +292,6 @@ fn reads_repeat_on_the_drive_and_at_the_time_of_a_fault() {
     assert_eq!(repeats(&[format!("{all} drive=0"), other]), [[true; 3], [false, true, false]]);
 }
 
-#[test]
-fn a_reset_within_another_does_not_let_commands_through() {
-    let base = sata(small_drive());
-    let alone = alone(&base, BLOCK);
-    let long = "stuck timeout=1ms reset=50ms at=0s";
-    let short = "stuck timeout=2ms reset=1ms at=100us";
-    // The second command is stuck from 200 µs; its reset begins and ends during the first reset.
-    let asks = [read(us(0), 0), read(us(200), 1), read(ms(10), 2), read(ms(51), 3)];
-    let (seen, uses) = outcomes(&with(&base, &[long, short]), &asks);
-    let over = HALF + ms(1) + ms(50);
-    // The second command and all later commands are sent again at the end of the long reset.
-    assert_eq!(end(&seen[1]), over + alone - HALF);
-    for done in [seen[0], seen[2]] {
-        assert!(end(&done) > over + alone - HALF && end(&done) < over + alone * 2);
-    }
-    // The last command arrives half a microsecond before the end of the reset and is sent at its end.
-    assert!(end(&seen[3]) < over + alone * 2);
-    assert_eq!(uses.iter().map(|one| one.failed).sum::<u64>(), 0);
-}
-
 /// A command that is sent at the instant of a reset without duration counts as sent after the reset, and completes.
 #[test]
 fn a_reset_loses_only_answers_to_earlier_commands() {
@@ -364,37 +319,6 @@ fn a_reset_loses_only_answers_to_earlier_commands() {
             assert_eq!((uses[0].held, uses[0].failed), (held, 0), "{at}, {reset}");
         }
     }
-}
-
-#[test]
-fn a_stuck_command_is_sent_again_into_a_pause() {
-    let base = nvme(small_drive());
-    let (before, _) = around_media(&base, Operation::Read);
-    let behind = alone(&base, BLOCK) - before;
-    let again = HALF + ms(1) + us(500) + before;
-    for (over, held) in [(again + us(300), true), (again + TICK, true), (again, false)] {
-        let pause = format!("pause at=1ms for={}ps", (over - ms(1)).picoseconds());
-        let system = with(&base, &["stuck timeout=1ms abort=500us at=0s", &pause]);
-        let (seen, uses) = outcomes(&system, &[read(us(0), 0)]);
-        assert_eq!(end(&seen[0]), over.max(again) + behind);
-        assert_eq!((uses[0].held, uses[1].held), (1, u64::from(held)));
-    }
-}
-
-#[test]
-fn a_drive_recovers_by_its_own_requests() {
-    let base = times(nvme(small_drive()), 2);
-    let alone = alone(&base, BLOCK);
-    let faults = ["pause drive=0 at=1ms for=4ms", "latency extra=10us drive=1 at=1ms"];
-    let asks = [
-        (ms(1) - TICK, 1, block(Operation::Read, 0)),
-        (ms(2), 1, block(Operation::Read, 0)),
-        (ms(3), 0, block(Operation::Read, 0)),
-        (ms(7), 0, block(Operation::Read, 8)),
-    ];
-    let (seen, uses) = outcomes(&with(&base, &faults), &asks);
-    assert_eq!(uses[0].recovery, Some(end(&seen[2]) - ms(1)));
-    assert_eq!(uses[1].recovery, Some(ms(1) + us(10) + alone), "from the request of 2 ms");
 }
 
 #[test]

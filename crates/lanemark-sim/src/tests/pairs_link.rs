@@ -91,11 +91,12 @@ fn a_command_on_the_port_that_is_lost_goes_over_the_other_after_its_time() {
     for (port, lost) in [(0, 0), (1, 1)] {
         let fault = format!("port-loss port={port} timeout=2ms at=1ms");
         let asks = [read(us(990), 0), read(us(991), 1), read(ms(5), 2), read(ms(6), 3)];
-        let seen = outcomes(&with(&base, &[&fault]), &asks).0;
+        let (seen, uses) = outcomes(&with(&base, &[&fault]), &asks);
         for (index, done) in seen.iter().enumerate() {
             assert_eq!(done.status, RequestStatus::Good);
             assert_eq!(latency(done) > ms(2), index == lost, "port {port}, read {index}");
         }
+        assert_eq!((uses[0].held, uses[0].failed), (1, 0));
     }
 }
 

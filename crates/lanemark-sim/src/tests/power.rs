@@ -76,17 +76,6 @@ fn unknown_power_is_absent_and_metering_changes_no_other_figure() {
     assert_eq!(energy(&run(&system, &mixed)).drives, 2);
 }
 
-#[test]
-fn a_drive_that_does_nothing_takes_its_idle_power() {
-    let nothing = MediaPower::Flash { read: mw(0), program: mw(0), erase: mw(0), channel: mw(0) };
-    let power = PowerSpec { controller: mw(0), media: nothing, ..flash_power() };
-    let long = lasting(Duration::from_seconds(7), with_pauses(Duration::from_seconds(3), 1));
-    let sample = run(&metered(power), &long);
-    assert_eq!(energy(&sample).elapsed, Duration::from_seconds(7));
-    close(energy(&sample).energy_joules, 3.5);
-    close(energy(&sample).power_mean_watts, 0.5);
-}
-
 /// The test has 2,048 reads of 16 KiB. Each read senses for 50 µs, and occupies its channel for 200 ns of commands and
 /// 40.96 µs of data.
 #[test]
@@ -129,13 +118,6 @@ fn latency(states: Vec<PowerState>, think: Duration) -> (f64, Sample) {
     (sample.latency().mean_ns() * 1e3, sample)
 }
 
-/// Returns the time between a completion and the next command's arrival at the drive, without the pause.
-fn between() -> Duration {
-    let sample = latency(Vec::new(), us(500)).1;
-    let seen = energy(&sample);
-    Duration::from_picoseconds(time(seen, "idle").picoseconds()).saturating_sub(us(500) * 19) / 20
-}
-
 #[test]
 fn a_command_waits_for_the_exit_of_the_state_that_it_finds() {
     let (awake, _) = latency(two_states(), us(900));
@@ -152,22 +134,6 @@ fn a_command_waits_for_the_exit_of_the_state_that_it_finds() {
     close(hop.unwrap().wait_ns, 300e3 * 19.0 / 20.0);
     let (asleep, _) = latency(two_states(), us(50_000));
     close(asleep - awake, 2_000e6 * 19.0 / 20.0);
-}
-
-#[test]
-fn a_state_is_entered_after_its_time_and_not_a_picosecond_before() {
-    let after = us(1_000);
-    let at = |think: Duration| {
-        let states = vec![state("slumber", mw(50), after, Duration::ZERO, us(300))];
-        let sample = latency(states, think).1;
-        time(energy(&sample), "waking")
-    };
-    let gap = between();
-    let think = after.saturating_sub(gap);
-    assert!(gap < us(20), "{gap}");
-    let slack = Duration::from_nanoseconds(50);
-    assert_eq!(at(think.saturating_sub(slack)), Duration::ZERO);
-    assert_eq!(at(think + slack), us(300) * 19);
 }
 
 /// All written data is programmed, and each program consumes energy, including programs in the background.
@@ -195,100 +161,6 @@ fn writes_take_their_programs_after_the_last_answer_too() {
     assert_eq!((resting.idle, resting.working), (us(100), Duration::ZERO));
     let idle = readings[0].times.idle;
     assert!(idle < us(10), "{idle}");
-}
-
-fn disk(states: Vec<PowerState>) -> SystemSpec {
-    let disk = DiskSpec::example();
-    let power = PowerSpec {
-        idle: mw(4_000),
-        controller: mw(500),
-        media: MediaPower::Disk { seek: mw(2_000), transfer: mw(1_000) },
-        states,
-    };
-    let drive = DriveSpec { media: MediaSpec::Disk(disk), power: Some(power), ..small_drive() };
-    crate::tests::runs::sata(drive)
-}
-
-#[test]
-fn an_arm_takes_power_only_while_it_moves() {
-    let random = Test {
-        volume: Some(Bytes::kibi(4) * 2_000),
-        ..test(Bytes::kibi(4), Pattern::Uniform, true, 1)
-    };
-    let sample = run(&disk(Vec::new()), &random);
-    let seen = energy(&sample);
-    let each = |name, watts: f64| part(seen, name) / watts / 2_000.0;
-    // The mean over all pairs of cylinders is the published average, but all data is in less than half of the
-    // cylinders.
-    let seek = each("arm", 2.0);
-    assert!((1e-3..4e-3).contains(&seek), "{seek} s");
-    // A request takes 8 of the 333 or 201 sectors of a track; only a few requests change the track.
-    let heads = each("heads", 1.0);
-    let turn = 60.0 / 7_200.0;
-    assert!((8.0 * turn / 333.0..8.0 * turn / 201.0 * 1.3).contains(&heads), "{heads} s");
-    // Each request also waits for half a revolution, in which the arm neither seeks nor transfers.
-    let rest = sample.elapsed.as_seconds() / 2_000.0 - seek - heads;
-    assert!(rest > 0.4 * turn, "{rest} s");
-}
-
-#[test]
-fn a_disk_that_stands_still_starts_to_turn_for_the_next_read() {
-    let standby = PowerState {
-        exit_power: mw(15_000),
-        ..state("standby", mw(800), us(1_000_000), us(0), us(8_000_000))
-    };
-    let slow = with_pauses(us(5_000_000), 3);
-    let sample = run(&disk(vec![standby]), &slow);
-    let seen = energy(&sample);
-    assert_eq!(time(seen, "waking"), us(8_000_000) * 2);
-    close(part(seen, "waking"), 16.0 * 15.0);
-    assert!((time(seen, "standby").as_seconds() - 8.0).abs() < 0.1);
-}
-
-/// Follows the arithmetic of AnandTech 7843, page 3: a 50 Wh laptop has a drive that draws 1 W in light use and 3 W in
-/// heavy use; another drive completes the same work 20% and 40% faster and then idles at 0.05 W. The page states 80%
-/// light use, and computes 9.6 W and 5.2 hours with the first drive. The second drive draws 1.1 W, 0.3 W less, and the
-/// battery lasts 10 minutes longer.
-#[test]
-fn a_faster_drive_rests_the_time_that_it_saves() {
-    let nothing = MediaPower::Flash { read: mw(0), program: mw(0), erase: mw(0), channel: mw(0) };
-    let mean = |active: u64, faster: f64| {
-        // There is one command at a time. The slow drive never idles; the pause makes up for the shorter command time
-        // of the fast drive.
-        let system = |power: PowerSpec, time: Duration| {
-            let mut system = metered(power);
-            system.attachments[0].drive.front_end.read_latency = time;
-            system.attachments[0].protocol.read_time = Duration::ZERO;
-            system.attachments[0].port_path.links[0].latency = Duration::ZERO;
-            system
-        };
-        let power = PowerSpec {
-            idle: mw(50),
-            controller: mw(active - 50),
-            media: nothing,
-            states: Vec::new(),
-        };
-        let slow = run(&system(power.clone(), us(1_000_000)), &with_pauses(us(0), 50));
-        let time = slow.elapsed / 50;
-        let fast_time = Duration::from_picoseconds((time.picoseconds() as f64 / faster) as u64);
-        let extra = time.saturating_sub(us(1_000_000));
-        let quick = system(power, fast_time.saturating_sub(extra));
-        let pause = time.saturating_sub(fast_time);
-        let fast = run(&quick, &with_pauses(pause, 5_000));
-        (energy(&slow).power_mean_watts, energy(&fast).power_mean_watts)
-    };
-    let light = mean(1_000, 1.2);
-    let heavy = mean(3_000, 1.4);
-    let mix = |light: f64, heavy: f64| 0.8 * light + 0.2 * heavy;
-    let slow = mix(light.0, heavy.0);
-    let fast = mix(light.1, heavy.1);
-    assert!((slow - 1.4).abs() < 0.001 && (fast - 1.1048).abs() < 0.001, "{slow} W, {fast} W");
-    let host = HostPower { base: mw(8_200), battery: "50 Wh".parse().ok() };
-    let slow = host.battery_hours(slow).unwrap();
-    let fast = host.battery_hours(fast).unwrap();
-    assert!((slow - 5.208).abs() < 0.002, "{slow} h");
-    let minutes = (fast - slow) * 60.0;
-    assert!((minutes - 9.92).abs() < 0.05, "{minutes} min");
 }
 
 #[test]

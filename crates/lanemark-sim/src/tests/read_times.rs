@@ -5,7 +5,7 @@ use crate::spec::*;
 use crate::tests::drive::{latencies, one_die};
 use crate::tests::runs::{checked, test};
 use crate::tests::trajectory::trajectory;
-use crate::tests::{BLOCK, access, pseudo_slc, us};
+use crate::tests::{BLOCK, access, us};
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -45,11 +45,6 @@ fn of_units(system: &SystemSpec, count: u64) -> Vec<Duration> {
     let unit = system.attachments[0].drive.flash().unit();
     let read = |index| (us(1000 * index), access(Operation::Read, unit * index, BLOCK));
     latencies(system, &(0..count).map(read).collect::<Vec<(Duration, Access)>>())
-}
-
-/// Runs a whole test of uniform random reads of the die at queue depth 1.
-fn random(system: &SystemSpec, requests: u64) -> Sample {
-    of_length(system, requests, RunLength::Whole)
 }
 
 /// Runs a test of uniform random reads that ends when its figures have converged.
@@ -95,34 +90,6 @@ fn consecutive_pages_take_the_times_of_their_kinds_and_the_mean_is_the_same() {
 }
 
 #[test]
-fn single_random_reads_have_the_percentiles_of_the_kinds_of_pages() {
-    for (technology, ratio, times) in RATIOS {
-        let (differing, alike) = pair(technology, ratio);
-        let rest = of_units(&alike, 1)[0] - us(70);
-        let mut sorted = times.to_vec();
-        sorted.sort_unstable();
-        let sample = random(&differing, 40_000);
-        let latency = sample.latency();
-        for (kind, &time) in sorted.iter().enumerate() {
-            // The percentile is in the middle of the kind's share.
-            let percentile = 100.0 * (kind as f64 + 0.5) / sorted.len() as f64;
-            assert_percentile(&sample, percentile, rest + us(time));
-        }
-        let slowest = rest + us(sorted[sorted.len() - 1]);
-        for percentile in [99.0, 99.9] {
-            assert_percentile(&sample, percentile, slowest);
-        }
-        let ends = [(latency.min_ns(), rest + us(sorted[0])), (latency.max_ns(), slowest)];
-        for (seen, expected) in ends {
-            assert!(seen.unwrap().abs_diff(expected.nanoseconds()) <= 1, "{seen:?}: {expected}");
-        }
-        // The mean equals the time of a drive with equal pages, except for random variation.
-        let mean = (rest + us(70)).nanoseconds() as f64;
-        assert!((latency.mean_ns() / mean - 1.0).abs() < 0.01, "{ratio:?}: {}", latency.mean_ns());
-    }
-}
-
-#[test]
 fn equal_pages_are_the_same_as_one_time() {
     let mixed = |system: &SystemSpec| {
         let uniform = test(BLOCK, Pattern::Uniform, true, 8);
@@ -135,26 +102,6 @@ fn equal_pages_are_the_same_as_one_time() {
     assert_eq!(mixed(&retried), mixed(&alike), "a share of zero draws no numbers");
     let (differing, _) = pair(Technology::Tlc, &[2, 3, 2]);
     assert_ne!(mixed(&differing), mixed(&alike));
-}
-
-#[test]
-fn data_with_one_bit_in_each_cell_has_one_time() {
-    let (mut system, _) = pair(Technology::Tlc, &[1, 2, 4]);
-    let flash = system.attachments[0].drive.flash_mut();
-    flash.blocks_per_plane = 80;
-    flash.translation.pseudo_slc = Some(pseudo_slc(Bytes::mebi(8), Bytes::ZERO));
-    let unit = system.attachments[0].drive.flash().unit();
-    let writes = (0..6).map(|unit_number| {
-        (us(1000 * unit_number), access(Operation::Write, unit * unit_number, unit))
-    });
-    let reads = (0..6).map(|unit_number| {
-        (us(100_000 + 1000 * unit_number), access(Operation::Read, unit * unit_number, BLOCK))
-    });
-    let seen = latencies(&system, &writes.chain(reads).collect::<Vec<_>>());
-    let (_, mut alike) = pair(Technology::Tlc, &[1, 2, 4]);
-    alike.attachments[0].drive.flash_mut().blocks_per_plane = 80;
-    let rest = of_units(&alike, 1)[0] - us(70);
-    assert_eq!(seen[6..], [rest + us(20); 6]);
 }
 
 /// Returns a system that repeats this share of the reads of unworn flash.
@@ -195,19 +142,6 @@ fn reads_are_repeated_in_their_share_and_each_repeat_takes_its_time() {
     }
     assert_eq!(counted as u64, READS, "each read takes a whole number of attempts");
     assert_eq!(latencies(&system, &(0..99).map(read).collect::<Vec<_>>()), seen[..99], "the seed");
-}
-
-#[test]
-fn repeated_reads_are_in_the_percentiles_beyond_their_share() {
-    let system = repeating("2%");
-    let flash = system.attachments[0].drive.flash();
-    let once = of_units(&pair(Technology::Tlc, &[2, 3, 2]).1, 1)[0];
-    let again = us(70) + BLOCK / flash.channel_rate;
-    let sample = random(&system, 40_000);
-    // 2% of the reads are repeated, and 0.04% are repeated twice.
-    for (percentile, repeats) in [(50.0, 0), (97.0, 0), (99.0, 1), (99.9, 1), (99.99, 2)] {
-        assert_percentile(&sample, percentile, once + again * repeats);
-    }
 }
 
 /// A run whose reads take different times ends when its figures have converged, with the rate of the closed form.

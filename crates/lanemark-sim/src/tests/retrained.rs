@@ -1,26 +1,19 @@
 //! Tests links that retrain during a run: from then on, the system must behave like a system with the new links.
 
-use std::convert::Infallible;
-
 use crate::engine::budget::Budget;
 use crate::link::{
     LinkModel, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
     UsbTransport,
 };
-use crate::run::replay::{ReplaySettings, replay};
 use crate::spec::SystemSpec;
 use crate::spec::submission::Submission;
 use crate::tests::fault::with;
 use crate::tests::link::{dual, enclosed, pio};
-use crate::tests::replay::RECORDED;
-use crate::tests::runs::{
-    checked, megabytes, nvme, run, sas, sata, share, small_drive, storage_at_rest, test, times,
-    unlimited,
-};
-use crate::tests::{assert_within, lasting, ms};
+use crate::tests::ms;
+use crate::tests::runs::{nvme, sas, sata, share, small_drive, storage_at_rest, times};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
-use lanemark_schema::workload::{Access, Operation, Pattern, TraceArrival};
+use lanemark_schema::workload::{Access, Operation};
 
 fn access(operation: Operation, offset: u64, length: u64) -> Access {
     Access { operation, offset: Bytes::kibi(offset), length: Bytes::kibi(length) }
@@ -185,46 +178,4 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
     let seen = second_load(&with(&system, &[own, other]));
     assert!(seen == second_load(&with(&system, &[own])));
     assert!(seen != second_load(&system));
-}
-
-#[test]
-fn a_replay_over_a_retrained_link_equals_one_over_the_new_link() {
-    let plan = ReplaySettings { laid_out: Bytes::mebi(32), ..RECORDED };
-    let arrivals: Vec<TraceArrival> = (0..)
-        .zip(load())
-        .map(|(line, (at, access))| {
-            let at = Some(Instant::ZERO + at);
-            TraceArrival { at, device: 0, thread: 0, access, line }
-        })
-        .collect();
-    let figures = |system: &SystemSpec, from: usize| {
-        let arrivals = arrivals[from..].iter().map(|arrival| Ok::<_, Infallible>(*arrival));
-        let sample =
-            replay(&checked(system), &plan, arrivals, &mut |_| true, &mut |_| ()).unwrap().sample;
-        (sample.elapsed, sample.reads, sample.writes, sample.flushes, sample.trims)
-    };
-    for (system, text) in cases() {
-        let new = trained(&system, text);
-        let seen = figures(&with(&system, &[&format!("{text} at=0s")]), 0);
-        assert!(seen == figures(&new, 0), "{text}");
-        let over = figures(&with(&system, &[&format!("{text} at=0s for=1ps")]), 0);
-        assert!(over == figures(&system, 0), "{text}");
-    }
-}
-
-#[test]
-fn a_shared_link_that_trains_in_the_middle_carries_the_mean_of_before_and_after() {
-    let mut system = sata(unlimited());
-    system.attachments[0].port_path.links[0].model =
-        LinkModel::Pcie(Pcie::new(PcieGeneration::One, 2, Bytes(128), Bytes(512)));
-    share(&mut system, 1);
-    let system = times(system, 2);
-    let test = lasting(ms(100), test(Bytes::kibi(128), Pattern::Sequential, true, 8));
-    let rate = |system: &SystemSpec| megabytes(&run(system, &test));
-    let before = rate(&system);
-    let after = rate(&trained(&system, "retrain link=0 lanes=1"));
-    assert!((before / after - 2.0).abs() < 0.01, "the uplink is the limit: {before}, {after}");
-    // A link that is addressed on the path of one drive is the shared link of both drives.
-    let seen = rate(&with(&system, &["retrain link=0 lanes=1 drive=1 at=50ms"]));
-    assert_within(seen, f64::midpoint(before, after), 0.02);
 }

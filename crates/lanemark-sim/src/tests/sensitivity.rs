@@ -33,7 +33,7 @@ fn bottleneck(sensitivity: &Sensitivity) -> &str {
 fn long_reads_over_sata_gain_only_from_the_link() {
     let system = sata(unlimited());
     let reads = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
-    let reads = Test { volume: Some(Bytes::mebi(1024)), ..reads };
+    let reads = Test { volume: Some(Bytes::mebi(256)), ..reads };
     let asked = sensitivity_of(&system, &reads);
     let link = &system.attachments[0].port_path.links[1].name;
     assert_eq!(bottleneck(&asked), link);
@@ -139,36 +139,6 @@ fn both_ways_to_a_drive_are_made_faster_together() {
     }
 }
 
-/// Sequential reads on nine dies have timing anomalies. With 10 outstanding requests, the base run settles into a
-/// favourable order, which a faster link, one more request or nearly any other depth disturbs in the same way. The loss
-/// is therefore an effect of the order and not of the link.
-#[test]
-fn a_lucky_order_of_reads_is_lost_to_a_faster_link_as_to_one_more_request() {
-    let mut drive = small_drive();
-    let flash = drive.flash_mut();
-    (flash.channels, flash.dies_per_channel, flash.blocks_per_plane) = (3, 3, 4096);
-    flash.read = crate::spec::PageTimes::alike(us(51));
-    flash.channel_rate.0 = 482_000_000;
-    let rate = |depth, speed| {
-        let mut system = nvme(drive.clone());
-        system.attachments[0].port_path.links[0].speed = speed;
-        let reads = Test {
-            volume: Some(Bytes::kibi(24) * 6_000),
-            ramp: us(100_000),
-            ..test(Bytes::kibi(24), Pattern::Sequential, true, depth)
-        };
-        simulate(&system, &reads, KEY).unwrap().iops()
-    };
-    let lucky = rate(10, 1);
-    let lost = |seen: f64| 1.0 - seen / lucky;
-    assert!(lost(rate(10, 2)) > 0.07, "a faster link");
-    for depth in [11, 12, 20] {
-        assert!(lost(rate(depth, 1)) > 0.04, "{depth} outstanding");
-        let gain = rate(depth, 2) / rate(depth, 1) - 1.0;
-        assert!(gain > -0.03, "{depth} outstanding and a faster link: {gain}");
-    }
-}
-
 fn harms(gain: &ChangeGain) -> bool {
     gain.throughput_gain <= -0.02
 }
@@ -176,10 +146,10 @@ fn harms(gain: &ChangeGain) -> bool {
 /// Returns whether the loss of `gain` is an effect of the order of requests and not of the faster part: half or fewer
 /// of the similar tests, with 4 KiB or one request more or less, also lose throughput. Servers that process requests in
 /// the order of arrival have timing anomalies (R. L. Graham, Bounds on Multiprocessing Timing Anomalies, 1969).
-/// Requests settle into a better or worse order at the dies, and keep it. This rule applies to sequential reads, as in
-/// the test above with its loss of 8.2%. The rule also applies to mixes in which reads precede writes and the number of
-/// pages in a request equals the number of planes: a mix with 60% reads of 128 KiB on two dies loses 1 to 8% with a
-/// faster link for every seed, and 0% with 4 KiB more or less, or if dies keep the order of arrival.
+/// Requests settle into a better or worse order at the dies, and keep it. This rule applies to sequential reads, and
+/// to mixes in which reads precede writes and the number of pages in a request equals the number of planes: a mix with
+/// 60% reads of 128 KiB on two dies loses 1 to 8% with a faster link for every seed, and 0% with 4 KiB more or less, or
+/// if dies keep the order of arrival.
 fn is_of_an_order(
     system: &CheckedSystem,
     gain: &ChangeGain,
@@ -199,7 +169,7 @@ fn is_of_an_order(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
 
     /// A faster part does not reduce the throughput, unless it changes the order of requests. If a hop is busy nearly
     /// all the time, the bottleneck is a hop that is about as busy.

@@ -65,9 +65,9 @@ fn sequential_reads_do_not_end_in_the_cache() {
 #[test]
 fn random_reads_end_early_in_spite_of_the_cache() {
     let reads = test(Bytes::kibi(16), Pattern::Uniform, true, 1);
-    let reads = Test { span: Bytes::mebi(512), volume: Some(Bytes::mebi(4_096)), ..reads };
+    let reads = Test { span: Bytes::mebi(512), volume: Some(Bytes::mebi(1_024)), ..reads };
     let (_, converged) = agree(&with_cache(96), &reads);
-    assert!(converged.converged.is_some_and(|ended| ended.simulated < 131_072));
+    assert!(converged.converged.is_some_and(|ended| ended.simulated < 32_768));
 }
 
 /// Writes in order replace the layout of random writes in their first pass, after which they need no collection.

@@ -209,23 +209,6 @@ fn a_request_may_not_cross_the_end_of_its_drive() {
     assert_eq!(accepted(&system, target, Bytes::ZERO, BLOCK), Err(SimError::NoTarget { target }));
 }
 
-/// The controller reads the entry of each NVMe command, and before a write's data the list of its pages.
-#[test]
-fn a_write_of_more_than_two_pages_waits_for_its_list() {
-    let system = nvme(small_drive());
-    let fetched = |operation, length| {
-        let access = Access { operation, offset: Bytes::ZERO, length: Bytes(length) };
-        let done = run_requests(&system, &[(us(0), 0, access)]).advance().unwrap();
-        done.budget.service(Hop::Protocol as usize)
-    };
-    let once = Duration::from_nanoseconds(500 + 2 * 150);
-    for (length, lists) in [(4_096, 0), (8_192, 0), (8_704, 1), (12_288, 1), (131_072, 1)] {
-        let doorbell = Duration::from_nanoseconds(150);
-        assert_eq!(fetched(Operation::Write, length), doorbell + once * (1 + lists), "{length}");
-        assert_eq!(fetched(Operation::Read, length), doorbell + once, "{length}");
-    }
-}
-
 /// A write that waits for its list arrives after a read that was sent later and does not need a list.
 #[test]
 fn commands_are_served_in_the_order_in_which_the_controller_has_them() {
@@ -303,29 +286,6 @@ fn a_flush_waits_for_data_that_is_not_in_flash() {
     simulator.submit(Submission::new(simulator.now(), access).tagged(WRITTEN)).unwrap();
     assert_eq!(simulator.advance().unwrap().tag, WRITTEN);
     assert_eq!(simulator.drive_use().host_written, length * WRITTEN);
-}
-
-#[test]
-fn a_trim_forgets_no_slot_that_it_covers_in_part() {
-    let system = nvme(small_drive());
-    let access = |operation, offset, length| Access { operation, offset, length };
-    let at_slot = |slot: u64| access(Operation::Read, BLOCK * slot, BLOCK);
-    let in_flash = |trim: Option<(u64, u64)>, slot| {
-        let mut asks = vec![(us(1_000), 0, at_slot(slot))];
-        if let Some((offset, length)) = trim {
-            asks.insert(0, (us(0), 0, access(Operation::Trim, Bytes(offset), Bytes(length))));
-        }
-        last(&system, &asks) - us(1_000) > us(50)
-    };
-    assert!((0..4).all(|slot| in_flash(None, slot)));
-    // The range extends from the middle of slot 0 to the middle of slot 2, or to a sector before their ends.
-    for trim in [(2_048, 8_192), (512, 11_264), (3_584, 5_120)] {
-        let seen = [0, 1, 2, 3].map(|slot| in_flash(Some(trim), slot));
-        assert_eq!(seen, [true, false, true, true], "{trim:?}");
-    }
-    // Trims within one slot do not have an effect, and whole slots are trimmed.
-    assert!(in_flash(Some((4_608, 3_072)), 1));
-    assert_eq!([0, 1, 2].map(|slot| in_flash(Some((0, 8_192)), slot)), [false, false, true]);
 }
 
 #[test]

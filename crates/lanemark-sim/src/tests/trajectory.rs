@@ -9,7 +9,7 @@ use crate::spec::submission::Submission;
 use crate::spec::{PriorContent, SystemSpec, VolumeSpec};
 use crate::storage::Storage;
 use crate::tests::link::{dual, pio};
-use crate::tests::runs::{nvme, sas, sata, small_drive, storage_at_rest, test};
+use crate::tests::runs::{nvme, run, sas, sata, small_drive, storage_at_rest, test};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Instant, Ratio};
 use lanemark_schema::workload::{Accesses, Pattern, Test};
@@ -44,6 +44,13 @@ pub(crate) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
         submit(&mut storage, done.completed, done.tag);
     }
     hash
+}
+
+/// Returns the duration of a whole run, its number of events, and its trajectory.
+pub(crate) fn fingerprint(system: &SystemSpec, test: &Test) -> (u64, u64, u64) {
+    let sample = run(system, test);
+    let events = sample.path.unwrap().events;
+    (sample.elapsed.picoseconds(), events, trajectory(system, test))
 }
 
 #[test]

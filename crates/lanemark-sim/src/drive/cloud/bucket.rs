@@ -188,27 +188,6 @@ mod tests {
         assert_eq!((all[0], all[1]), (at(10.0), at(11.0)));
     }
 
-    /// Full credits `C` run out after `C / (p - r)`; from then on amounts pass at the refill rate.
-    #[test]
-    fn credits_end_by_the_closed_form() {
-        for (rate, burst, credits) in
-            [(300, 3_000, 54_000), (100, 3_000, 5_400), (500, 3_500, 9_000)]
-        {
-            let end = credits as f64 / (burst - rate) as f64;
-            let mut bucket = TokenBucket::new(limit(rate, burst, credits), Ratio::ONE);
-            let before = (end * burst as f64) as usize;
-            let all = passed(&mut bucket, before + 1_000, 1, 0.0, 0.0);
-            let one = 1.0 / rate as f64;
-            assert!((seconds(all[before - 1]) - end).abs() <= 2.0 * one, "{end}");
-            let later = seconds(all[before + 999]) - seconds(all[before + 99]);
-            assert!((later / (900.0 * one) - 1.0).abs() < 1e-6, "{later}");
-            let found = bucket.credit_use(Reserve::OperationCredits).unwrap();
-            assert!(found.is_simulated);
-            assert!((found.end.unwrap().as_seconds() - end).abs() <= 2.0 * one, "{found:?}");
-            assert!(bucket.left().unwrap() <= 1);
-        }
-    }
-
     /// A load of `d` a second, between the refill rate and the peak rate, uses up the credits after `C / (d - r)`. A
     /// shorter run predicts the same end.
     #[test]

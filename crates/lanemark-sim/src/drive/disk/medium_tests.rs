@@ -361,23 +361,6 @@ fn a_read_that_waited_for_the_bound_is_first() {
 }
 
 #[test]
-fn a_flush_waits_for_writes_that_came_before_it_and_for_nothing_else() {
-    let mut bench = Bench::new(&DiskSpec::example(), Bytes::mebi(8));
-    bench.flush(7);
-    // There is nothing to wait for.
-    assert_eq!(bench.instant_of(DiskEvent::Done(7)), Some(Instant::ZERO));
-    bench.write(0, 50_000, 50_008);
-    bench.flush(8);
-    bench.write(1, 1_000, 1_008);
-    bench.flush(9);
-    assert_eq!(bench.instant_of(DiskEvent::Done(8)), None);
-    bench.drain();
-    let rooms = bench.rooms();
-    assert_eq!(bench.instant_of(DiskEvent::Done(8)), Some(rooms[0]));
-    assert_eq!(bench.instant_of(DiskEvent::Done(9)), Some(rooms[1]));
-}
-
-#[test]
 fn a_write_without_a_cache_is_stored_by_the_arm() {
     let spec = DiskSpec { write_cache: false, ..DiskSpec::example() };
     let mut bench = Bench::new(&spec, Bytes::mebi(8));

@@ -117,18 +117,6 @@ mod tests {
         assert_eq!(segments.take(5), places[0]);
     }
 
-    #[test]
-    fn overwritten_sectors_are_no_longer_cached() {
-        let mut segments = CacheSegments::new(&DiskSpec::example());
-        let index = segments.take(0);
-        segments.fill(index, 64);
-        segments.forget(16, 24);
-        assert_eq!(segments.held_from(0), Some((index, 16)));
-        assert_eq!(segments.held_from(20), None);
-        segments.forget(0, 8);
-        assert_eq!(segments.held_from(0), None);
-    }
-
     proptest! {
         /// Compares the segments with a simple list of runs. The least recently used run is evicted; each run keeps the
         /// latest sectors that fit, and drops overwritten sectors.

@@ -124,7 +124,7 @@ fn passing_time(track: &Track, from: u64, to: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_schema::rng::{Rng, StreamKey};
+
     use proptest::prelude::*;
 
     fn mechanics() -> Mechanics {
@@ -140,24 +140,6 @@ mod tests {
         assert_eq!(mechanics.reach(end, &sweep.track, 3, false).at, end);
         let late = end + Duration::from_picoseconds(1);
         assert_eq!(mechanics.reach(late, &sweep.track, 3, false).at, end + turn);
-    }
-
-    #[test]
-    fn a_place_comes_by_half_a_revolution_later_on_average() {
-        let mechanics = mechanics();
-        let turn = mechanics.geometry.revolution().as_seconds();
-        let mut rng = Rng::new(StreamKey::from_seed(1));
-        let count = 100_000;
-        let total: f64 = (0..count)
-            .map(|_| {
-                let now = Instant::from_picoseconds(rng.below(1 << 40));
-                let track = mechanics.geometry.track_of(rng.below(100_000));
-                let sector = track.first + rng.below(track.sectors);
-                mechanics.reach(now, &track, sector, false).at.since(now).as_seconds()
-            })
-            .sum();
-        let mean = total / f64::from(count);
-        assert!((mean / (turn / 2.0) - 1.0).abs() < 0.01, "{mean} s of {turn}");
     }
 
     #[test]

@@ -141,38 +141,6 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_was_used_since_gets_a_second_chance() {
-        let mut cache = cache(2, 0);
-        for page in [1, 2, 1] {
-            cache.look(page, false);
-        }
-        // Both pages were used: the hand clears the marks of 1 and 2 and evicts 1. Afterwards it evicts 2 without a
-        // second chance.
-        assert_eq!(cache.look(3, false).found, MapLocation::InFlash);
-        assert_eq!(cache.look(2, false).found, MapLocation::AtHand);
-        assert_eq!(cache.look(1, false).found, MapLocation::InFlash);
-    }
-
-    #[test]
-    fn only_changed_pages_are_stored_when_they_leave() {
-        let mut cache = cache(1, 0);
-        cache.look(1, true);
-        assert_eq!(cache.look(2, false).stores, Some(1));
-        assert_eq!(cache.look(3, false).stores, None);
-    }
-
-    #[test]
-    fn what_leaves_the_drive_is_found_in_the_host() {
-        let mut cache = cache(1, 2);
-        cache.look(1, true);
-        assert_eq!(cache.look(2, false), MapLookup { found: MapLocation::InFlash, stores: None });
-        assert_eq!(cache.look(1, false).found, MapLocation::InHost);
-        // Five more pages evict the changed page from the host's two pages, so it is written to flash once.
-        let stored: Vec<u32> = (3..8).filter_map(|page| cache.look(page, false).stores).collect();
-        assert_eq!(stored, [1]);
-    }
-
-    #[test]
     fn a_page_of_the_map_covers_4_mib() {
         for (first, end, pages) in [
             (0, 1, 0..1),

@@ -114,15 +114,6 @@ mod tests {
         assert!(moved(0.25, in_order).abs() < 0.01, "only the first mebibyte costs time");
     }
 
-    #[test]
-    fn parallel_streams_are_streams() {
-        let two = (0..8192).map(|one| {
-            let first = one / 2 * 32 + one % 2 * 1_000_000;
-            (first, first + 32)
-        });
-        assert!(moved(0.25, two).abs() < 0.02);
-    }
-
     /// Returns the number of slots that a command's write moves, if each slot written in random order moves another
     /// slot.
     fn paid(beside: &mut ParallelCollection, first: u64, end: u64) -> u32 {

@@ -46,24 +46,6 @@ fn reads_that_overtake_each_other_stay_in_their_stream() {
     assert_eq!(ahead.stream(16, 24), None, "a second read of it is not of the stream");
 }
 
-/// Data for a read that never arrives is dropped after one window.
-#[test]
-fn a_gap_that_is_never_read_is_given_up() {
-    let (mut ahead, stream) = second_read();
-    let mut next = 16;
-    for read in 0..100 {
-        let wanted = ahead.slots_to_read_ahead(stream, 1 << 20);
-        if !wanted.is_empty() {
-            ahead.begin(stream, wanted.start, wanted.end);
-        }
-        // Every tenth read is skipped.
-        next += if read % 10 == 9 { 16 } else { 8 };
-        assert_eq!(ahead.stream(next - 8, next), Some(stream));
-        assert!(ahead.streams[stream].gaps.len() <= 2);
-        assert!(ahead.streams[stream].stretches.len() <= 17);
-    }
-}
-
 #[test]
 fn read_ahead_stops_at_the_end_of_the_drive() {
     let (mut ahead, stream) = second_read();
@@ -86,27 +68,6 @@ fn read_on(ahead: &mut ReadAhead, stream: usize) {
     if !wanted.is_empty() {
         ahead.begin(stream, wanted.start, wanted.end);
     }
-}
-
-#[test]
-fn a_write_invalidates_its_slots_in_every_stream() {
-    let mut ahead = ReadAhead::new(64);
-    ahead.stream(0, 8);
-    let one = ahead.stream(8, 16).unwrap();
-    ahead.stream(100, 108);
-    let other = ahead.stream(108, 116).unwrap();
-    read_on(&mut ahead, other);
-    assert_eq!(ahead.stream(16, 64), Some(one));
-    read_on(&mut ahead, one);
-    for stream in [one, other] {
-        assert!(matches!(ahead.find(stream, 120, 121), ReadAheadHit::Coming(121, _)), "{stream}");
-    }
-    ahead.note_changed_slots(120, 121);
-    for stream in [one, other] {
-        assert_eq!(ahead.find(stream, 120, 121), ReadAheadHit::Not(121), "{stream}");
-    }
-    assert!(!ahead.holds(120) && ahead.holds(119) && ahead.holds(121));
-    assert_eq!((ahead.stream(64, 65), ahead.stream(116, 117)), (Some(one), Some(other)));
 }
 
 #[test]

@@ -51,29 +51,6 @@ fn acknowledgement_intervals_are_the_printed_limits() {
     }
 }
 
-/// Computes by hand the rate of data in one direction over PCIe 4.0 x4: 16 GT/s on four lanes with 128b/130b and 1,534
-/// of 1,538 symbols is 7,856.4 MB/s. With 256 B packets, 256/280 of this rate remains for writes and 256/276 for
-/// completions.
-#[test]
-fn generation_4_x4_meets_the_closed_form() {
-    let pcie = link(4, 4, 256);
-    let block = Bytes::mebi(1);
-    assert!((rate(block, pcie.write_time(block)) - 7_183.0).abs() < 1.0);
-    assert!((rate(block, pcie.completion_time(block)) - 7_287.1).abs() < 1.0);
-}
-
-/// Slow old links lose 24 of 152 bytes to the headers of 128 B packets, and 4 of 1,538 symbols to SKP sets. A 250 MB/s
-/// link carries 210 MB/s of data; a link with twice the lanes at twice the rate carries four times as much. Measured
-/// rates, which include the host, are 192 to 210 MB/s.
-#[test]
-fn narrow_old_links_lose_about_a_sixth_to_packets() {
-    let block = Bytes::mebi(1);
-    for (pcie, expected) in [(link(1, 1, 128), 209.98), (link(2, 2, 128), 839.92)] {
-        let seen = rate(block, pcie.write_time(block));
-        assert!((seen - expected).abs() < 0.01, "{seen} MB/s over {pcie}");
-    }
-}
-
 /// Bytes per second of a lane after the line code, by generation.
 const LANE_RATES: [f64; 5] = [
     2.5e9 / 10.0,

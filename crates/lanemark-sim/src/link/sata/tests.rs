@@ -43,26 +43,6 @@ fn ncq_reads_at_6_gigabits_carry_568_megabytes_or_104_thousand_requests() {
     assert!((103_500.0..104_500.0).contains(&iops), "{iops} IOPS");
 }
 
-#[test]
-fn a_burst_costs_the_same_as_its_frames_one_by_one() {
-    for rate in RATES {
-        let sata = queued(rate);
-        let frames =
-            sata.read_data_time(Bytes(8192), false) * 16 + sata.read_data_time(Bytes(4096), false);
-        assert_eq!(sata.read_data_time(Bytes(16 * 8192 + 4096), false), frames);
-    }
-}
-
-#[test]
-fn everything_takes_twice_as_long_at_half_the_rate() {
-    let fast = queued(SataRate::Gen3);
-    let slow = queued(SataRate::Gen2);
-    let block = Bytes::kibi(128);
-    let ratio = slow.write_data_time(block, true).as_seconds()
-        / fast.write_data_time(block, true).as_seconds();
-    assert!((ratio - 2.0).abs() < 1e-6, "{ratio}");
-}
-
 const RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
 
 /// Returns the time in µs of a frame of `dwords` according to the formula: 40 bit times per dword, 256 dwords sent for

@@ -4,7 +4,6 @@ use super::*;
 use crate::link::formulas::{BurstPosition, CommandPhase, LinkFormulas, PhaseTime};
 use lanemark_schema::workload::Operation;
 
-const RATES: [UsbRate; 4] = [UsbRate::High, UsbRate::Gen1, UsbRate::Gen2, UsbRate::Gen2x2];
 const MIDDLE: BurstPosition = BurstPosition { first: false, last: false };
 const WHOLE: BurstPosition = BurstPosition { first: true, last: true };
 
@@ -83,16 +82,6 @@ fn usb_2_carries_thirteen_transactions_in_a_microframe() {
     assert_eq!(model.to_string(), "USB 480 Mb/s, bulk-only, packets of 512 B");
 }
 
-/// Data in one direction takes 36 symbols of the other direction for each packet: an ACK, LGOOD and LCRD.
-#[test]
-fn answers_go_against_the_data() {
-    let block = Bytes::kibi(64);
-    let PhaseTime { to_drive, .. } = uasp(UsbRate::Gen1).cost(CommandPhase::ToHost(block, MIDDLE));
-    assert!((symbols(to_drive) - 64.0 * 36.0).abs() < 0.01);
-    let PhaseTime { to_host, .. } = uasp(UsbRate::Gen1).cost(CommandPhase::ToDrive(block, MIDDLE));
-    assert!((symbols(to_host) - 64.0 * 36.0).abs() < 0.01);
-}
-
 #[test]
 fn a_read_and_a_write_of_4k_have_the_symbols_that_are_counted_by_hand() {
     for (transport, command, status) in
@@ -115,24 +104,6 @@ fn a_read_and_a_write_of_4k_have_the_symbols_that_are_counted_by_hand() {
         let PhaseTime { to_host, .. } = link.cost(CommandPhase::Completion(Operation::Write));
         assert!((symbols(to_host) - (36.0 + status + 48.0)).abs() < 0.01);
     }
-}
-
-#[test]
-fn a_burst_costs_the_same_as_its_packets_one_by_one() {
-    for rate in RATES {
-        let time =
-            |bytes| uasp(rate).cost(CommandPhase::ToHost(bytes, MIDDLE)).to_host.picoseconds();
-        let burst = time(Bytes(16 * 1024 + 514));
-        let parts = 16 * time(Bytes(1024)) + time(Bytes(514));
-        assert!(burst.abs_diff(parts) <= 17, "{burst} for {parts} ps");
-    }
-}
-
-#[test]
-fn two_lanes_take_half_the_time_of_one() {
-    let block = Bytes::kibi(128);
-    let time = |rate| uasp(rate).cost(CommandPhase::ToDrive(block, WHOLE)).to_drive.as_seconds();
-    assert!((time(UsbRate::Gen2) / time(UsbRate::Gen2x2) - 2.0).abs() < 1e-6);
 }
 
 /// A bridge takes its own time for each command and for data, and the smaller of the two rates is its ceiling.

@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_map(changes in proptest::collection::vec((0u32..5000, 0u32..1000), 0..4000), step in 1u32..64) {
+        fn it_is_a_map(changes in proptest::collection::vec((0u32..5000, 0u32..1000), 0..4000), step in 1u32..16) {
             let mut overrides = ScatteredSlots::new();
             let mut expected = BTreeMap::new();
             for (slot, place) in changes {

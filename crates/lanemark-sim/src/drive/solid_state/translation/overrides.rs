@@ -224,7 +224,7 @@ mod tests {
     fn writes_in_order_take_a_quarter_of_a_byte_for_each_slot() {
         let mut overrides = MapOverrides::new();
         let empty = overrides.bytes();
-        let length = 1 << 22;
+        let length = 1 << 18;
         for slot in 0..length {
             for stream in 0..RUNS as u32 {
                 let first = stream << 24;
