@@ -93,37 +93,6 @@ fn all_faults_of_a_job_are_reported_at_once() {
 }
 
 #[test]
-fn rates_of_reads_and_writes_are_both_kept() {
-    let test = single_test("[a]\nrw=randrw\nrate_iops=300,100\nsize=1g\n");
-    assert_eq!(test.read_share().unwrap(), Ratio::new(0.75).unwrap());
-    assert_eq!(
-        test.requests().unwrap().load,
-        Load::Open { rate_per_second: 400.0, process: ArrivalProcess::Even }
-    );
-    // If the rate of only one direction is set, the mix determines the rate of the other direction.
-    let test = single_test("[a]\nrw=randrw\nrwmixread=80\nrate_iops=,100\nsize=1g\n");
-    let Load::Open { rate_per_second, .. } = test.requests().unwrap().load else {
-        panic!("{:?}", test.asks)
-    };
-    assert!((rate_per_second - 500.0).abs() < 1e-6, "{rate_per_second}");
-}
-
-#[test]
-fn clones_with_parts_that_adjoin_are_threads_of_one_test() {
-    let base = "[a]\nfilename=x\nfilesize=64m\nbs=64k\nnumjobs=4\noffset_increment=16m\n";
-    let test = single_test(&format!("{base}rw=read\nsize=16m\n"));
-    assert_eq!((test.threads, test.span, test.offset), (4, Bytes::mebi(64), Bytes::ZERO));
-    assert_eq!(test.volume, Some(Bytes::mebi(64)));
-    // As in fio, a clone without a size continues to the end of the file: 64, 48, 32 and 16 MiB.
-    let jobs = read(&format!("{base}rw=read\n"));
-    let parts: Vec<_> = jobs.workload.tests.iter().map(|test| (test.offset, test.span)).collect();
-    let mebi = Bytes::mebi;
-    let wanted = [(0, 64), (16, 48), (32, 32), (48, 16)].map(|(at, span)| (mebi(at), mebi(span)));
-    assert_eq!(parts, wanted);
-    assert!(jobs.workload.tests[1..].iter().all(|test| test.start.beside));
-}
-
-#[test]
 fn every_refused_option_is_an_error_with_its_line_and_a_hint() {
     let text = include_str!("jobs/refused.fio");
     let errors = read_with(text, Some(Bytes(1 << 30))).unwrap_err();
@@ -227,15 +196,8 @@ fn a_job_that_waits_for_an_earlier_one_waits_for_all_of_them() {
 }
 
 #[test]
-fn jobs_with_their_own_files_have_their_own_parts() {
+fn jobs_with_their_own_files_are_noted_as_parts_of_one_target() {
     let jobs = read("[global]\nsize=10m\n[a]\nnumjobs=2\n[b]\n[c]\nfilename=x\n[d]\nfilename=x\n");
-    let ranges: Vec<(u64, u64)> = jobs
-        .workload
-        .tests
-        .iter()
-        .map(|test| (test.offset.get() >> 20, test.span.get() >> 20))
-        .collect();
-    assert_eq!(ranges, [(0, 20), (20, 10), (30, 10), (30, 10)]);
     assert!(jobs.notes.iter().any(|note| note.reason.contains("part of one target")));
 }
 
@@ -256,28 +218,6 @@ fn several_files_of_a_job_are_noted_as_one_part() {
         assert_eq!(notes.next().map(|note| note.option.as_str()), noted, "{line}");
         assert!(notes.next().is_none(), "{line}");
     }
-}
-
-#[test]
-fn a_stride_is_a_test_for_each_zone_one_after_the_other() {
-    let text = "[a]\nfilename=x\nio_size=8g\nzonemode=strided\nzonesize=1g\nzoneskip=7g\n";
-    let tests = read(text).workload.tests;
-    let offsets: Vec<u64> = tests.iter().map(|test| test.offset.get() >> 30).collect();
-    assert_eq!(offsets, [0, 8, 16, 24, 32, 40, 48, 56]);
-    assert!(tests.iter().all(|test| test.volume == Some(Bytes(1 << 30)) && !test.start.beside));
-    assert!(first_error("[a]\nfilename=x\nzonemode=zbd\n").contains("zoned block devices"));
-    let missing = first_error("[a]\nfilename=x\nzonemode=strided\n");
-    assert!(missing.contains("does not set zonesize: expected a size above 0"), "{missing}");
-}
-
-#[test]
-fn random_is_without_repetition_by_default() {
-    assert_eq!(single_test("[a]\nrw=randread\nsize=1m\n").pattern(), Some(&Pattern::Shuffled));
-    assert_eq!(
-        single_test("[a]\nrw=randread\nsize=1m\nnorandommap\n").pattern(),
-        Some(&Pattern::Uniform)
-    );
-    assert_eq!(single_test("[a]\nrw=write:12k\nsize=1m\n").alignment(), Bytes::kibi(16));
 }
 
 #[test]
@@ -369,13 +309,6 @@ fn the_largest_numbers_are_refused_or_read() {
         }
     }
 }
-
-#[test]
-fn all_errors_of_a_file_are_reported_at_once() {
-    let errors = read_with("[a]\nsize=1q\nrw=reed\nlatency_target=5\n", None).unwrap_err();
-    assert_eq!(errors.0.len(), 3, "{errors}");
-}
-
 #[test]
 fn includes_are_expanded_where_they_are_named() {
     let jobs = read("[global]\nsize=1m\ninclude more.fio\nbs=8k\n");

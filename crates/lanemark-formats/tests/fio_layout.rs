@@ -218,6 +218,11 @@ fn the_zones_of_a_stride_are_visited_in_order_until_all_data_is_transferred() {
             "size=8m\nnumjobs=2\nzonemode=strided\nzonesize=1m".to_owned(),
             "a single clone, which stops",
         ),
+        ("filename=x\nzonemode=zbd".to_owned(), "zoned block devices"),
+        (
+            "filename=x\nzonemode=strided".to_owned(),
+            "does not set zonesize: expected a size above 0",
+        ),
         (
             "filename=x\nsize=8m\nzonemode=strided\nzonesize=0".to_owned(),
             "zonesize=0: expected a size above 0",

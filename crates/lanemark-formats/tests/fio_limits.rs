@@ -126,6 +126,7 @@ fn the_rate_of_every_clone_and_direction_is_kept() {
         ("rw=randread\nrate_iops=30\nrate_process=poisson", Some((30.0, ArrivalProcess::Poisson))),
         ("rw=randread\nrate_process=poisson", None),
         ("rw=randrw\nrwmixread=25\nrate_iops=,90", even(120.0)),
+        ("rw=randrw\nrwmixread=90\nrate_iops=30,90", even(120.0)),
     ] {
         assert_eq!(rate(options), wanted, "{options}");
     }
