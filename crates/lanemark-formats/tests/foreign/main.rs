@@ -251,18 +251,6 @@ fn terse_output_states_neither_pattern_nor_depth() {
         assert_eq!(writes.latency.percentile_ns(50.0), Some(80_000));
         assert_eq!((one.test.queue_depth(), one.test.pattern()), (None, None));
         assert!(result.warnings.iter().any(|warning| matches!(warning, Warning::NotStated { .. })));
-        // The user can supply these settings.
-        let supplied = SuppliedSettings {
-            span: Some(Bytes::mebi(4096)),
-            pattern: Some(Pattern::Uniform),
-            queue_depth: Some(4),
-        };
-        let imported = import(sample(name), &supplied);
-        let test = &imported.result.tests[0].test;
-        assert_eq!(
-            (test.issue_depth(), test.span, test.unstated().len()),
-            (4, Bytes::mebi(4096), 0)
-        );
     }
 }
 
