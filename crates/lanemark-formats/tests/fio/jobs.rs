@@ -2,37 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use lanemark_formats::fio::{self, FioJobs, IoEngine, JobEnvironment, OptionSupport};
-use lanemark_formats::{FormatErrors, SupportLevel};
+use lanemark_formats::SupportLevel;
+use lanemark_formats::fio::{self, IoEngine, OptionSupport};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Test};
 use proptest::prelude::*;
 
-fn read_with(text: &str, target: Option<Bytes>) -> Result<FioJobs, FormatErrors> {
-    let environment = |name: &str| (name == "DEPTH").then(|| "16".to_owned());
-    let include = |path: &str| match path {
-        "more.fio" => Ok("[more]\nrw=randread\n".to_owned()),
-        "again.fio" => Ok("include again.fio\n".to_owned()),
-        _ => Err("no such file".to_owned()),
-    };
-    let around = JobEnvironment {
-        file: "jobs.fio",
-        target_size: target,
-        environment: &environment,
-        include: &include,
-    };
-    fio::read(text, &around)
-}
-
-fn read(text: &str) -> FioJobs {
-    read_with(text, Some(Bytes(64 << 30))).unwrap_or_else(|errors| panic!("{errors}"))
-}
-
-fn first_error(text: &str) -> String {
-    let errors = read_with(text, Some(Bytes(64 << 30))).expect_err("an error");
-    errors.0[0].to_string()
-}
-
+use super::{first_error, read, read_with};
 fn single_test(text: &str) -> Test {
     let mut tests = read(text).workload.tests;
     assert_eq!(tests.len(), 1, "{text}");
@@ -49,10 +25,10 @@ fn list_options(text: &str) -> BTreeSet<&str> {
 #[test]
 fn every_option_is_in_a_job_file_here() {
     let files = [
-        (OptionSupport::Read, include_str!("jobs/read.fio")),
-        (OptionSupport::Nearly, include_str!("jobs/nearly.fio")),
-        (OptionSupport::Needless, include_str!("jobs/needless.fio")),
-        (OptionSupport::Refused, include_str!("jobs/refused.fio")),
+        (OptionSupport::Read, include_str!("../jobs/read.fio")),
+        (OptionSupport::Nearly, include_str!("../jobs/nearly.fio")),
+        (OptionSupport::Needless, include_str!("../jobs/needless.fio")),
+        (OptionSupport::Refused, include_str!("../jobs/refused.fio")),
     ];
     for (name, support) in fio::options() {
         let (_, text) = files.iter().find(|(of, _)| *of == support).unwrap();
@@ -62,7 +38,7 @@ fn every_option_is_in_a_job_file_here() {
 
 #[test]
 fn every_option_is_in_its_list_of_the_document() {
-    let text = include_str!("../../../docs/fio.md");
+    let text = include_str!("../../../../docs/fio.md");
     let part = |from: &str, to: &str| {
         let from = text.split_once(from).unwrap().1;
         from.split_once(to).unwrap().0.replace('\n', " ")
@@ -94,7 +70,7 @@ fn all_faults_of_a_job_are_reported_at_once() {
 
 #[test]
 fn every_refused_option_is_an_error_with_its_line_and_a_hint() {
-    let text = include_str!("jobs/refused.fio");
+    let text = include_str!("../jobs/refused.fio");
     let errors = read_with(text, Some(Bytes(1 << 30))).unwrap_err();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| line.contains('=')) {
         let name = line.split('=').next().unwrap();
@@ -107,8 +83,8 @@ fn every_refused_option_is_an_error_with_its_line_and_a_hint() {
 #[test]
 fn an_option_without_effect_is_noted_with_its_line() {
     for (text, kept) in [
-        (include_str!("jobs/nearly.fio"), SupportLevel::Nearly),
-        (include_str!("jobs/needless.fio"), SupportLevel::Needless),
+        (include_str!("../jobs/nearly.fio"), SupportLevel::Nearly),
+        (include_str!("../jobs/needless.fio"), SupportLevel::Needless),
     ] {
         let jobs = read(text);
         for (index, line) in text.lines().enumerate() {
@@ -125,7 +101,7 @@ fn an_option_without_effect_is_noted_with_its_line() {
 
 #[test]
 fn the_options_that_are_read_become_tests() {
-    let jobs = read(include_str!("jobs/read.fio"));
+    let jobs = read(include_str!("../jobs/read.fio"));
     assert_eq!(jobs.settings.engine, Some(IoEngine::IoUring));
     assert_eq!(jobs.settings.direct, Some(true));
     let targets: Vec<_> = jobs.settings.targets.iter().map(|path| path.to_str().unwrap()).collect();
@@ -301,7 +277,7 @@ proptest! {
     fn no_text_is_too_strange(
         at in 0usize..1200, cut in 0usize..40, put in "[\\[\\]=:/,%\\-0-9a-z\n ]{0,12}",
     ) {
-        let text = include_str!("jobs/read.fio");
+        let text = include_str!("../jobs/read.fio");
         let from = at.min(text.len());
         let to = (from + cut).min(text.len());
         let mutated = format!("{}{put}{}", &text[..from], &text[to..]);
