@@ -165,6 +165,10 @@ fn latencies_that_fio_did_not_measure_lack_figures() {
     assert!(result.warnings.iter().any(|warning| matches!(warning, Warning::NoLatencies { .. })));
 }
 
+fn measure() -> Value {
+    json!({"min": 10, "max": 90, "mean": 40.0, "N": 2_000, "percentile": {"50.000000": 40}})
+}
+
 #[test]
 fn options_that_contradict_the_counts_are_not_believed() {
     let warned = |text: &Value| -> Vec<String> {
