@@ -99,20 +99,12 @@ fn each_verdict_needs_its_evidence() {
             |evidence| {
                 slow_file_system(evidence);
                 crowd(evidence);
-            },
-            |evidence| {
-                slow_file_system(evidence);
-                crowd(evidence);
                 evidence.times = Some((1e6, 100e6, 5_000.0));
             },
             |evidence| {
                 slow_file_system(evidence);
                 evidence.times = Some((1e6, 151e6, 5_000.0));
                 evidence.core_wait = Some(0.2);
-            },
-            |evidence| {
-                crowd(evidence);
-                evidence.deeper = Some((1, 1.9));
             },
         ],
     );

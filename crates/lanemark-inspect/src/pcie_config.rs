@@ -84,16 +84,6 @@ mod tests {
         (config[0x78], config[0x79]) = (0x20, 0x20);
         config
     }
-
-    #[test]
-    fn the_capability_is_found_down_the_list() {
-        let found = PcieConfig::parse(&config()).unwrap();
-        assert_eq!(found.port_type, 4);
-        assert_eq!(found.payload_max, Some(Bytes(256)));
-        assert_eq!(found.payload_capable, Some(Bytes(512)));
-        assert_eq!(found.read_request_max, Some(Bytes(512)));
-    }
-
     #[test]
     fn lists_that_are_cut_or_go_round_end() {
         assert_eq!(PcieConfig::parse(&config()[..UNPRIVILEGED]), None);

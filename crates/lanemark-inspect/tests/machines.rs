@@ -2,11 +2,10 @@
 
 mod tree;
 
-use lanemark_schema::result::{BlockDeviceKind, InspectedLink, Inspection, PcieRate};
+use lanemark_schema::result::{BlockDeviceKind, InspectedLink, Inspection};
 use lanemark_schema::units::Bytes;
 use tree::{Payload, Tree, device, finding_texts, hops};
 
-const GEN3: &str = "8.0 GT/s PCIe";
 const GEN4: &str = "16.0 GT/s PCIe";
 const GEN5: &str = "32.0 GT/s PCIe";
 const NVME: &str = "0x010802";
@@ -48,41 +47,6 @@ CPU, NUMA node 0
 "
     );
 }
-
-#[test]
-fn a_wide_port_above_a_narrow_drive_is_nothing_to_find() {
-    let tree = laptop((GEN3, 4), [(GEN5, 16), (GEN3, 4)]);
-    assert_eq!(finding_texts(&tree.all()), Vec::<String>::new());
-}
-
-#[test]
-fn a_link_that_trained_down_and_a_narrow_slot_are_distinguished() {
-    let trained = laptop((GEN3, 2), [(GEN4, 4), (GEN4, 4)]);
-    assert_eq!(
-        finding_texts(&trained.all()),
-        [
-            "nvme0n1: the link to 0000:01:00.0 runs at PCIe 3.0 x2, but both ends support PCIe 4.0 x4"
-        ]
-    );
-    let narrow = laptop((GEN3, 2), [(GEN3, 2), (GEN4, 4)]);
-    assert_eq!(
-        finding_texts(&narrow.all()),
-        ["nvme0n1: 0000:01:00.0 supports PCIe 4.0 x4, but its port 0000:00:06.0 only PCIe 3.0 x2"]
-    );
-}
-
-#[test]
-fn ends_that_contradict_each_other_are_taken_at_the_lesser() {
-    let tree = laptop((GEN4, 4), [(GEN4, 4), (GEN4, 4)]);
-    tree.pcie("devices/pci0000:00/0000:00:06.0", (GEN3, 8), (GEN4, 4));
-    let inspection = tree.all();
-    let Some(InspectedLink::Pcie(link)) = &device(&inspection, "nvme0n1").paths[0].hops[1].link
-    else {
-        panic!("no link")
-    };
-    assert_eq!(link.current, Some(PcieRate { generation: 3, lanes: 4 }));
-}
-
 #[test]
 fn a_partition_is_shown_with_the_drive_below_it() {
     let tree = laptop((GEN4, 4), [(GEN4, 4), (GEN4, 4)]);

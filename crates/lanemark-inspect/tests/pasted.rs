@@ -265,19 +265,7 @@ fn functions_under_headings_of_the_writer_are_named_with_their_links() {
 }
 
 #[test]
-fn long_and_hostile_texts_end() {
-    let mut state = 11_u64;
-    let source: Vec<char> = format!("{PORT}{DRIVE}").chars().collect();
-    for _ in 0..60 {
-        let mut spoilt = source.clone();
-        for _ in 0..40 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let at = (state >> 33) as usize % spoilt.len();
-            spoilt[at] =
-                ['\n', ':', '>', '\u{1b}', 'é', '\r', ' ', '`'][(state >> 20) as usize % 8];
-        }
-        let _ = read(&spoilt.into_iter().collect::<String>());
-    }
+fn long_texts_end() {
     let _ = read(&"01:00.0 ".repeat(200_000));
     let _ = read(&"LnkCap: ".repeat(200_000));
     let _ = read(&format!("-[0000:00]{}", "-[00]".repeat(200_000)));

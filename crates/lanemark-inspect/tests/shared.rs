@@ -74,18 +74,6 @@ fn drives_that_outrun_their_wide_port_and_a_slow_phy_are_found() {
         ]
     );
 }
-
-#[test]
-fn hard_disks_take_no_more_of_a_wide_port_than_their_media_give() {
-    let tree = sas_server();
-    for index in 0..6_u8 {
-        let at = format!("block/sd{}/queue/rotational", char::from(b'a' + index));
-        tree.file(&at, "1");
-        tree.file(&at.replace("rotational", "scheduler"), "none [mq-deadline]");
-    }
-    assert_eq!(finding_texts(&tree.all()).len(), 1, "only the slow phy");
-}
-
 fn switch() -> Tree {
     let tree = Tree::new();
     tree.switch(4);

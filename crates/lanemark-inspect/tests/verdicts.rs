@@ -15,7 +15,7 @@ use lanemark_schema::result::{
     EvidenceItem, Explanation, LimitingPart, Provenance, RunResult, SCHEMA_VERSION, Target, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{AverageMethod, Test, TestOrder, Workload};
+use lanemark_schema::workload::{Test, Workload};
 use lanemark_testbed::{Group, LoopDevice, Mounted, tool, tool_or_skip};
 
 const SPAN: Bytes = Bytes::mebi(64);
@@ -40,16 +40,7 @@ fn reads(queue_depth: u32, milliseconds: u64) -> Test {
 
 /// Runs `test` like `bench --explain`, and returns its explanation and the warnings.
 fn explained(path: &Path, test: Test, engine: EngineKind) -> (Explanation, Vec<Warning>) {
-    let workload = Workload {
-        faults: Vec::new(),
-        id: "small".to_owned(),
-        name: "Small".to_owned(),
-        repeats: 1,
-        average: AverageMethod::Mean,
-        order: TestOrder::Listed,
-        precondition: None,
-        tests: vec![test],
-    };
+    let workload = Workload::of_test("small", "Small", test);
     let stop = AtomicBool::new(false);
     let settings = MeasureSettings { engine, probe: true, ..MeasureSettings::default() };
     let bench = Bench { settings, ..Bench::new(path, &workload, 7, &stop) };

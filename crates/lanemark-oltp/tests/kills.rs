@@ -11,6 +11,7 @@ use lanemark_oltp::{Database, Value};
 use lanemark_schema::rng::{Rng, StreamKey};
 
 mod fixture;
+mod server;
 use fixture::{STOP, assert_consistent, load_into};
 
 const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
@@ -94,33 +95,26 @@ fn killed_drivers_leave_sqlite_consistent() {
 
 mod on_a_server {
     use super::*;
-    use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
-    use std::os::unix::fs::PermissionsExt;
+    use crate::server::server;
+    use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 
-    /// Returns a server in a folder that any account can reach, or `None` if its programs are not installed.
-    fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
-        if programs().is_none() {
-            lanemark_testbed::skipped("PostgreSQL is not installed (package postgresql)");
-            return None;
-        }
-        let folder = tempfile::tempdir_in("/tmp").unwrap();
-        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-        let options = ServerOptions::default();
-        let server = ManagedServer::start(&folder.path().join("server"), &options).unwrap();
+    /// Returns a server with a loaded database, or `None` if its programs are not installed.
+    fn loaded() -> Option<(tempfile::TempDir, ManagedServer)> {
+        let (folder, server) = server()?;
         load_into(&server.database(), SCALE).unwrap();
         Some((folder, server))
     }
 
     #[test]
     fn killed_drivers_leave_postgres_consistent() {
-        let Some((_folder, server)) = server() else { return };
+        let Some((_folder, server)) = loaded() else { return };
         let database = server.database();
         kill_drivers(&database, &server.name("lanemark"), 2);
     }
 
     #[test]
     fn a_killed_server_comes_back_consistent() {
-        let Some((_folder, mut server)) = server() else { return };
+        let Some((_folder, mut server)) = loaded() else { return };
         let database = server.database();
         let mut last = consistent(&database);
         let mut grew = 0;

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lanemark_oltp::contents::contents;
 use lanemark_oltp::load::{LoadOptions, load};
-use lanemark_oltp::run::{User, run};
+use lanemark_oltp::run::run;
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::{Database, OltpError, TransactionKind};
+use lanemark_oltp::{Database, OltpError};
 
+mod alike;
 mod damage;
 mod fixture;
 use fixture::{STOP, assert_consistent, load_into, running};
@@ -108,26 +108,7 @@ impl Server {
 #[test]
 fn one_user_leaves_the_same_contents_as_on_sqlite() {
     let Some(server) = Server::start() else { return };
-    let databases = [server.database("oltp"), Database::sqlite(server.folder.path().join("a.db"))];
-    let found = databases.each_ref().map(|database| {
-        load_into(database, SCALE).unwrap();
-        let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
-        let mut user = User::new(database, SCALE, &running(1), 0, 0).unwrap();
-        let mut rolled_back = 0;
-        for _ in 0..900 {
-            let kind = user.choose();
-            rolled_back += u32::from(user.perform(kind).unwrap());
-        }
-        // Districts without open orders are skipped.
-        for _ in 0..40 {
-            user.perform(TransactionKind::Delivery).unwrap();
-        }
-        assert_consistent(database);
-        (fresh, rolled_back, contents(database.connect().unwrap().as_mut()).unwrap())
-    });
-    assert_eq!(found[0], found[1]);
-    assert!(found[0].1 > 0);
-    assert_ne!(found[0].0, found[0].2);
+    alike::assert_like_sqlite(&server.database("oltp"), server.folder.path());
 }
 
 #[test]

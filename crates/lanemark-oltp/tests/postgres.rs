@@ -1,42 +1,24 @@
 //! The workload on a dedicated PostgreSQL server. The tests are skipped with a message if PostgreSQL is not installed.
 
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use lanemark_oltp::contents::contents;
 use lanemark_oltp::input::{CustomerKey, Inputs};
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 use lanemark_oltp::progress::ProgressSnapshot;
-use lanemark_oltp::run::{RunOptions, User, run, run_shown};
+use lanemark_oltp::run::{RunOptions, run, run_shown};
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::{Database, OltpError, TransactionKind, TransactionProfile, Value};
+use lanemark_oltp::{Database, OltpError, TransactionProfile, Value};
 use lanemark_schema::result::{DatabaseCounter, TransactionFigures, WaitClass};
 
+mod alike;
 mod damage;
 mod fixture;
+mod server;
 use fixture::{STOP, assert_consistent, load_into, running};
+use server::{folder, server};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
-
-/// Returns a folder that any account can reach.
-fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir_in("/tmp").unwrap();
-    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    folder
-}
-
-/// Returns a server in a folder that any account can reach, or `None` if the programs are not installed.
-fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
-    if programs().is_none() {
-        lanemark_testbed::skipped("PostgreSQL is not installed (package postgresql)");
-        return None;
-    }
-    let folder = folder();
-    let server =
-        ManagedServer::start(&folder.path().join("server"), &ServerOptions::default()).unwrap();
-    Some((folder, server))
-}
 
 /// Panics if the server's counters differ from the executed work.
 fn assert_server_reports(repeat: &TransactionFigures, users: u64) {
@@ -90,26 +72,7 @@ fn a_session_that_waits_for_a_row_is_seen_at_a_lock() {
 #[test]
 fn one_user_leaves_the_same_contents_as_on_sqlite() {
     let Some((folder, server)) = server() else { return };
-    let sqlite = Database::sqlite(folder.path().join("oltp.db"));
-    let found = [server.database(), sqlite].map(|database| {
-        load_into(&database, SCALE).unwrap();
-        let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
-        let mut user = User::new(&database, SCALE, &running(1), 0, 0).unwrap();
-        let mut rolled_back = 0;
-        for _ in 0..900 {
-            let kind = user.choose();
-            rolled_back += u32::from(user.perform(kind).unwrap());
-        }
-        // Districts without open orders are skipped.
-        for _ in 0..40 {
-            user.perform(TransactionKind::Delivery).unwrap();
-        }
-        assert!(rolled_back > 0);
-        assert_consistent(&database);
-        (fresh, rolled_back, contents(database.connect().unwrap().as_mut()).unwrap())
-    });
-    assert_eq!(found[0], found[1]);
-    assert_ne!(found[0].0, found[0].2);
+    alike::assert_like_sqlite(&server.database(), folder.path());
     server.remove().unwrap();
 }
 
@@ -149,14 +112,10 @@ fn a_procedure_returns_the_values_of_the_statements() {
 }
 
 #[test]
-fn users_at_once_meet_and_try_again() {
+fn the_second_of_two_deliveries_must_try_again() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
     load_into(&database, SCALE).unwrap();
-    let sample = run(&database, SCALE, &running(8), 0, &STOP).unwrap();
-    let repeat = sample.transactions.unwrap();
-    assert!(repeat.per_minute > 0.0);
-    assert_consistent(&database);
     // Two deliveries of one warehouse select the same orders; the second must try again.
     let mut first = database.connect().unwrap();
     first.begin(true).unwrap();

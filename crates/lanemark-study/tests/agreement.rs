@@ -1,7 +1,6 @@
 //! A run that ends when its figures have converged agrees with the whole run, for library drives, loads and states that
 //! are drawn from a seed.
 
-use std::path::Path;
 use std::sync::Mutex;
 
 use lanemark_schema::result::{ConvergedTest, DirectionResult, Sample};
@@ -10,9 +9,8 @@ use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{CheckedTest, Pattern, Test};
 use lanemark_sim::spec::{CheckedSystem, DriveCondition, MediaSpec};
 use lanemark_sim::{RunLength, SystemSpec, may_converge, run_length_watched};
-use lanemark_study::library::LibraryKind;
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, System};
+
+mod placed;
 
 /// The figures that are compared, each with its usual maximum difference.
 const FIGURES: [(&str, f64); 3] = [("rate", 0.01), ("p99", 0.03), ("p99.9", 0.05)];
@@ -20,9 +18,6 @@ const FIGURES: [(&str, f64); 3] = [("rate", 0.01), ("p99", 0.03), ("p99.9", 0.05
 const FAR: f64 = 3.0;
 /// Share of the cases that may exceed the usual maximum difference.
 const FEW: f64 = 0.05;
-/// Ports for each kind of drive; a drive uses the first port that it fits into.
-const PORTS: [&str; 4] =
-    ["workstation-z170:sata", "workstation-z170:m2", "server-pcie5:bay", "server-pcie5:sas"];
 /// The loads: block size in KiB, pattern, share of reads, and queue depth.
 const LOADS: [(u64, Pattern, f64, u32); 17] = [
     (4, Pattern::Uniform, 1.0, 1),
@@ -60,25 +55,6 @@ const STATES: [DriveCondition; 4] = [
     DriveCondition::Sequential,
     DriveCondition::Random,
 ];
-
-/// Returns the library's drives, each in the first port that accepts it.
-fn systems() -> Vec<(String, SystemSpec)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
-    let library = Library::in_folder(&folder).unwrap();
-    let assembled = |drive: String| {
-        PORTS.iter().find_map(|port| {
-            let name = format!("{drive}@{port}");
-            let parts = SystemName::parse(&name).unwrap();
-            let named_at = NameLocations::all(&Location::file(&name));
-            let system = System::assemble(&library, &parts, &named_at, &name, &[]).ok()?;
-            Some((name, system.spec.into_spec()))
-        })
-    };
-    let mut drives = library.names(LibraryKind::Drive);
-    drives.sort();
-    drives.into_iter().filter_map(assembled).collect()
-}
-
 /// A system, a test, and the seed of its requests.
 struct Draw {
     name: String,
@@ -198,7 +174,7 @@ fn run_all(draws: Vec<Draw>) -> Vec<Case> {
 }
 
 fn agree(count: usize, seed: u64, requests: u64) {
-    let systems = systems();
+    let systems = placed::systems(|_, _| true);
     let mut random = Rng::new(StreamKey::from_seed(seed));
     let mut cases = 0;
     let mut ended = 0;

@@ -5,8 +5,6 @@
 //! throughput may be up to 2% lower than on the previous rung. A run that is still filling the write buffer is not
 //! settled, and is marked accordingly.
 
-use std::path::Path;
-
 use lanemark_schema::result::{FILLING_MAX, Sample};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Ratio};
@@ -14,8 +12,8 @@ use lanemark_schema::workload::{Pattern, SyntheticRequests, Test};
 use lanemark_sim::spec::{DriveCondition, DriveSpec, MediaSpec, PageTimes};
 use lanemark_sim::{SystemSpec, run_test};
 use lanemark_study::library::LibraryKind;
-use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, System};
+
+mod placed;
 
 /// Maximum relative loss of throughput from a faster component.
 const LOSS_MAX: f64 = 0.02;
@@ -32,10 +30,6 @@ const UNDERSTOOD: [&str; 3] = [
 ];
 /// Factors by which a component is faster on each rung than on the first rung.
 const RUNGS: [u64; 4] = [1, 2, 4, 8];
-/// Ports for each kind of drive; a drive uses the first port that it fits into.
-const PORTS: [&str; 4] =
-    ["workstation-z170:sata", "workstation-z170:m2", "server-pcie5:bay", "server-pcie5:sas"];
-
 /// Buffer size of drives that are written.
 const BUFFER: Bytes = Bytes::mebi(2);
 
@@ -99,30 +93,13 @@ fn faster(times: PageTimes, by: u64) -> PageTimes {
 fn systems() -> Vec<(String, SystemSpec)> {
     all_systems(false)
 }
-
 /// Returns the library's flash drives, each in a port of the first platform that accepts it.
 fn all_systems(with_rated: bool) -> Vec<(String, SystemSpec)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
-    let library = Library::in_folder(&folder).unwrap();
-    let mut drives: Vec<String> = std::fs::read_dir(folder.join("drives"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
-        .collect();
-    drives.sort();
-    drives.retain(|name| {
+    let mut systems = placed::systems(|library, name| {
         with_rated || !library.open(LibraryKind::Drive, name).unwrap().has_table("rated")
     });
-    let assembled = |drive: &String| {
-        PORTS.iter().find_map(|port| {
-            let name = format!("{drive}@{port}");
-            let parts = SystemName::parse(&name).unwrap();
-            let named_at = NameLocations::all(&Location::file(&name));
-            let system = System::assemble(&library, &parts, &named_at, &name, &[]).ok()?;
-            matches!(system.spec.first().drive.media, MediaSpec::Flash(_))
-                .then(|| (name, system.spec.into_spec()))
-        })
-    };
-    drives.iter().filter_map(assembled).collect()
+    systems.retain(|(_, spec)| matches!(spec.first().drive.media, MediaSpec::Flash(_)));
+    systems
 }
 
 /// Returns a test chosen by `random`. Tests with writes have a small buffer that they fill a hundred times, because the
@@ -269,27 +246,6 @@ fn a_faster_front_end_does_not_slow_mixed_sequential_loads() {
     }
     assert!(settled >= 6 && lost.is_empty(), "{settled} settled: {lost:#?}");
 }
-
-/// Drives of the whole library, in both states, with mixed sequential loads of any size and depth.
-#[test]
-fn used_drives_do_not_lose_mixed_sequential_throughput() {
-    let systems = used_systems();
-    let mut random = Rng::new(StreamKey::from_seed(3));
-    let mut lost = Vec::new();
-    for _ in 0..16 {
-        let (name, spec) = &systems[random.below(systems.len() as u64) as usize];
-        let one = |random: &mut Rng, of: &[u64]| of[random.below(of.len() as u64) as usize];
-        let block = Bytes::kibi(one(&mut random, &[4, 8, 16, 64, 128]));
-        let read_share = one(&mut random, &[30, 50, 70, 90]) as f64 / 100.0;
-        let queue_depth = one(&mut random, &[1, 4, 8, 32]) as u32;
-        let loss = mixed_loss(spec, block, read_share, queue_depth);
-        if loss.is_some_and(|loss| loss > LOSS_MAX) {
-            lost.push(format!("{name}: {block}, {read_share} reads, QD{queue_depth}: {loss:?}"));
-        }
-    }
-    assert!(lost.is_empty(), "{lost:#?}");
-}
-
 /// Two commands once ran in lockstep over SATA, and a drive with a faster command engine read less.
 #[test]
 fn ladders_that_once_lost_lose_nothing() {

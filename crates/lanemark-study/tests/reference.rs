@@ -227,18 +227,3 @@ fn the_reference_of_keys_matches_the_readers() {
         "docs/reference is out of date for {stale:?}: LANEMARK_REFERENCE=write cargo test -p lanemark-study --test reference"
     );
 }
-
-#[test]
-fn unmatched_keys_and_sentences_are_reported() {
-    let key =
-        |table: &str, key: &str| ((table.to_owned(), key.to_owned()), RequestedKey::default());
-    let requested = RequestedKeys::from([key("drive.flash", "read"), key("drive.flash", "gone")]);
-    let own = [("read", "The time of a read."), ("old", "The time of old.")];
-    let own = own.map(|(key, sentence)| (key.to_owned(), sentence.to_owned()));
-    let sentences = Sentences(BTreeMap::from([("drive.flash".to_owned(), BTreeMap::from(own))]));
-    let problems = sentences.problems(&requested);
-    assert_eq!(
-        problems,
-        ["drive.flash.gone lacks a sentence", "no reader requests drive.flash.old"]
-    );
-}

@@ -78,12 +78,3 @@ fn a_port_with_two_drives_is_reported_with_both() {
     let to = "name   = \"sata\"";
     system_says(SATA, platform, from, to, "port `sata` is defined twice");
 }
-
-#[test]
-fn a_sas_drive_in_a_sata_port_is_reported() {
-    let spoilt = Spoilt::new(DRIVE, "mlc", "mlc");
-    let seen = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sata-2").unwrap_err());
-    let expected = "KIOXIA RM5 960GB has SAS 12 Gb/s x2 and does not fit port `sata-2` of Dell PowerEdge R730xd, which \
-                    is SATA 6 Gb/s | it fits sas,";
-    assert!(seen.contains(expected), "{seen}");
-}

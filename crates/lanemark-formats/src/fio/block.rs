@@ -209,23 +209,15 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_percentages_and_no_more_than_100_together() {
+    fn shares_are_percentages_that_sum_to_100_at_most() {
         assert!(split("4k/50:8k/50", 1024).is_ok() && split("4k/100:8k/0", 1024).is_ok());
+        assert_eq!(plain(&split("4k:8k", 1024).unwrap()), [(4096, 50.0), (8192, 50.0)]);
+        for bad in ["", "4k/x", "x/10"] {
+            assert!(split(bad, 1024).is_err(), "{bad}");
+        }
         assert_eq!(split("4k/101", 1024), Err("percentages from 0 to 100"));
         assert_eq!(split("4k/-1:8k/50", 1024), Err("percentages from 0 to 100"));
         assert_eq!(split("4k/nan", 1024), Err("percentages from 0 to 100"));
         assert_eq!(split("4k/60:8k/41", 1024), Err("percentages that sum to at most 100"));
-    }
-
-    #[test]
-    fn sizes_without_a_share_get_the_rest() {
-        assert_eq!(
-            plain(&split("4k/10:64k/50:32k/", 1024).unwrap()),
-            [(4096, 10.0), (65536, 50.0), (32768, 40.0)]
-        );
-        assert_eq!(plain(&split("4k:8k", 1024).unwrap()), [(4096, 50.0), (8192, 50.0)]);
-        for bad in ["", "4k/x", "4k/101", "4k/60:8k/60", "x/10"] {
-            assert!(split(bad, 1024).is_err(), "{bad}");
-        }
     }
 }

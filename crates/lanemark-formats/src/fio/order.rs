@@ -206,36 +206,12 @@ mod tests {
         RwOption { reads: true, writes: false, trims: false, random: true, step: 0 };
 
     #[test]
-    fn distributions_have_their_usual_numbers() {
+    fn a_deviation_is_inverted_and_bad_distributions_are_errors() {
         let read = |text: &str| distribution(text, READS, 1024);
-        assert_eq!(read("random"), Ok(None));
-        assert_eq!(read("zipf"), Ok(Some(Pattern::Zipf { theta: 1.1 })));
-        assert_eq!(read("pareto:0.3"), Ok(Some(Pattern::Pareto { h: 0.3 })));
-        let Ok(Some(Pattern::Normal { deviation: wide })) = read("normal:35") else {
-            panic!("no deviation");
-        };
-        assert!((wide.get() - 0.1310).abs() < 1e-4, "{wide}");
         assert!((normal_for(deviation(0.35)) - 0.35).abs() < 1e-12);
         for bad in ["zipf:0", "pareto:1", "normal", "normal:x", "zoned:", "sequence:1,2", "zoned:5"]
         {
             assert!(read(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn zones_without_a_share_get_the_rest() {
-        let Ok(Some(Pattern::Zones { zones })) = distribution("zoned:50/5:30/15:20/", READS, 1024)
-        else {
-            panic!("no zones");
-        };
-        let shares: Vec<(f64, f64)> =
-            zones.iter().map(|zone| (zone.share.get(), zone.span.get())).collect();
-        assert_eq!(shares[0], (0.5, 0.05));
-        assert!((shares[2].1 - 0.8).abs() < 1e-12);
-        let Ok(Some(Pattern::Zones { zones })) = distribution("zoned_abs:60/1g:40/3g", READS, 1024)
-        else {
-            panic!("no zones");
-        };
-        assert_eq!(zones[1].span.get(), 0.75);
     }
 }

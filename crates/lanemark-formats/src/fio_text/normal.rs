@@ -527,30 +527,3 @@ fn percentiles(list: &str, unit: f64) -> Result<Vec<(f64, f64)>, String> {
 
 #[cfg(test)]
 mod line_tests;
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_match_the_issued_requests_if_the_size_agrees() {
-        let side = DirectionFigures {
-            bytes: 391.0 * 1_048_576.0,
-            elapsed: Duration::from_seconds(10),
-            iops: 9999.0,
-            ..DirectionFigures::default()
-        };
-        assert_eq!(side.counts(Some(100_000.0), Some(4096.0)), (409_600_000.0, 100_000.0));
-        // With a ramp, more requests were issued than were counted.
-        let (bytes, count) = side.counts(Some(150_000.0), Some(4096.0));
-        assert_eq!((bytes, count), (side.bytes, 100_096.0));
-        assert_eq!(side.counts(None, None), (side.bytes, 99_990.0));
-        assert_eq!(
-            parse_issued_counts(" rwts: total=713,311,0,7 short=0,0,0,0"),
-            Some([713.0, 311.0, 0.0, 7.0])
-        );
-        assert_eq!(
-            parse_issued_counts("    : total=r=10/w=2/d=0, short=r=0"),
-            Some([10.0, 2.0, 0.0, 0.0])
-        );
-    }
-}

@@ -1,11 +1,10 @@
-//! Tests of writing fio's JSON: every key of an entry, and the latency classes.
+//! Tests of writing fio's JSON: every key of an entry, several devices, and the classes of depths.
 
 use lanemark_formats::fio_json;
-use lanemark_schema::result::Sample;
-use lanemark_schema::units::Duration;
+use lanemark_schema::result::Target;
 use serde_json::{Value, json};
 
-use super::{direction, of_two_repeats};
+use super::of_two_repeats;
 
 #[test]
 fn every_key_that_is_written_has_its_value() {
@@ -13,7 +12,7 @@ fn every_key_that_is_written_has_its_value() {
     let text = fio_json::write(&run, 1_700_000_000);
     let mut written: Value = serde_json::from_str(&text).unwrap();
     let job = written["jobs"][0].as_object_mut().unwrap();
-    // The repeats are compared in `written_output_reads_back_unchanged`.
+    // The repeats are compared in `fio_json_of_every_sample_is_read_back_unchanged`.
     let own = job.remove("lanemark").unwrap();
     assert_eq!(own["statistic"], "sum and mean over 2 repeats");
     let zeros = |names: [&str; 7]| -> Value {
@@ -143,39 +142,24 @@ fn every_key_that_is_written_has_its_value() {
 }
 
 #[test]
-fn latencies_fall_in_the_classes_of_fio() {
-    // The minimum latency of each class and the maximum of the previous class, each with its class.
-    let cases = [
-        (1, "latency_ns", "2"),
-        (2, "latency_ns", "4"),
-        (99, "latency_ns", "100"),
-        (100, "latency_ns", "250"),
-        (999, "latency_ns", "1000"),
-        (1_000, "latency_us", "2"),
-        (1_999, "latency_us", "2"),
-        (2_000, "latency_us", "4"),
-        (999_000, "latency_us", "1000"),
-        (1_001_000, "latency_ms", "2"),
-        (1_998_000, "latency_ms", "2"),
-        (2_001_000, "latency_ms", "4"),
-        (1_001_000_000, "latency_ms", "2000"),
-        (1_998_000_000, "latency_ms", "2000"),
-        (2_001_000_000, "latency_ms", ">=2000"),
-    ];
+fn every_device_has_an_entry_and_every_depth_a_class() {
     let mut run = of_two_repeats();
-    for (latency, unit, class) in cases {
-        run.tests[0].samples = vec![Sample {
-            elapsed: Duration::from_seconds(1),
-            reads: direction(4096, &[(latency, 1)]),
-            ..Sample::empty()
-        }];
-        let written: Value = serde_json::from_str(&fio_json::write(&run, 0)).unwrap();
-        let job = &written["jobs"][0];
-        for of in ["latency_ns", "latency_us", "latency_ms"] {
-            for (name, share) in job[of].as_object().unwrap() {
-                let wanted = if (of, name.as_str()) == (unit, class) { 100.0 } else { 0.0 };
-                assert_eq!(share.as_f64(), Some(wanted), "{latency} ns in {of} {name}");
-            }
-        }
+    let evidence = run.tests[0].samples[1].evidence.as_mut().unwrap();
+    evidence.device.as_mut().unwrap().name = "sdy".to_owned();
+    if let Target::Measured(target) = &mut run.target {
+        target.engine = "KDiskMark 3, libaio".to_owned();
     }
+    let mut levels = Vec::new();
+    for depth in [1, 2, 3, 4, 31, 32, 63, 64, 1_000] {
+        let test = &mut run.tests[0].test;
+        *test = test.clone().with(|requests| requests.queue_depth = depth);
+        let written: Value = serde_json::from_str(&fio_json::write(&run, 0)).unwrap();
+        assert_eq!(written["disk_util"][0]["name"], "sdx");
+        assert_eq!(written["disk_util"][1]["name"], "sdy");
+        let job = &written["jobs"][0];
+        assert_eq!(job["job options"]["ioengine"], "libaio");
+        let mut shares = job["iodepth_level"].as_object().unwrap().iter();
+        levels.push(shares.find(|(_, share)| **share == json!(100.0)).unwrap().0.clone());
+    }
+    assert_eq!(levels, ["1", "2", "2", "4", "16", "32", "32", ">=64", ">=64"]);
 }

@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_program_that_waits_for_flushes_does_not_notice_late_writes() {
-        let sample = |flushes: u64, time_scale: f64| {
+        let sample = |flushes: u64| {
             let direction = |count: u64, time: Duration| {
                 let mut one = DirectionResult::new();
                 (0..count).for_each(|_| one.record(Bytes::kibi(4), time));
@@ -50,20 +50,18 @@ mod tests {
             };
             let mut lateness = LatencyHistogram::new();
             let mut latency = LatencyHistogram::new();
-            let mut delivered = DirectionResult::new();
             for _ in 0..1_000 {
                 lateness.record(Duration::from_microseconds(40));
                 latency.record(Duration::from_microseconds(20));
-                delivered.record(Bytes::kibi(4), Duration::from_microseconds(60));
             }
             let live = LiveDelivery {
-                time_scale,
+                time_scale: 1.0,
                 host_errors: Default::default(),
                 served: Duration::from_seconds(1),
                 lateness,
                 reads: None,
-                writes: Some(delivered),
-                evidence: DeliveryEvidence::of_modelled(&latency, time_scale),
+                writes: direction(1_000, Duration::from_microseconds(60)),
+                evidence: DeliveryEvidence::of_modelled(&latency, 1.0),
                 content: None,
                 processor_s: 0.0,
                 busy: Duration::ZERO,
@@ -77,12 +75,12 @@ mod tests {
             }
         };
         // 1,000 answers are each late by 40 µs, 40 ms in total, and the writes take 20 ms.
-        assert!(!sample(0, 1.0).is_served_in_time());
-        assert!(!sample(379, 1.0).is_served_in_time());
-        assert!(sample(381, 1.0).is_served_in_time());
+        assert!(!sample(0).is_served_in_time());
+        assert!(!sample(379).is_served_in_time());
+        assert!(sample(381).is_served_in_time());
         assert!(Sample::empty().is_served_in_time());
         // In a measured sample, the server states the modelled time of all requests, here 400 ms.
-        let mut measured = sample(0, 1.0);
+        let mut measured = sample(0);
         let us = Duration::from_microseconds;
         for (total, is_in_time) in [(us(399_000), false), (us(401_000), true)] {
             if let Some(live) = &mut measured.live {

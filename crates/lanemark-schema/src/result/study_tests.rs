@@ -4,22 +4,13 @@
 use super::*;
 use crate::result::{DirectionResult, LatencyHistogram, MeasuredTarget, PredictionInterval};
 use crate::units::{Bytes, Duration};
-use crate::workload::{AverageMethod, Test, TestOrder, Workload};
+use crate::workload::{Test, Workload};
 
 /// Returns a test of 1,000 4 KiB reads in one second, 100 µs each, whose interval is half to one and a half times its
 /// rate.
 fn result() -> (Workload, TestResult) {
     let test = Test::of_blocks(Bytes::kibi(4));
-    let workload = Workload {
-        faults: Vec::new(),
-        id: "study".to_owned(),
-        name: "study".to_owned(),
-        repeats: 1,
-        average: AverageMethod::Mean,
-        order: TestOrder::Listed,
-        precondition: None,
-        tests: vec![test.clone()],
-    };
+    let workload = Workload::of_test("study", "study", test.clone());
     let latency = LatencyHistogram::from_bins([(100_000, 1000)], 100_000.0, 100_000, 100_000);
     let sample = Sample {
         elapsed: Duration::from_seconds(1),

@@ -189,20 +189,6 @@ mod tests {
             (0..100_000).filter(|_| stream.next_access().operation == Operation::Read).count();
         assert!((69_300..70_700).contains(&reads), "{reads} reads of 100000");
     }
-
-    #[test]
-    fn the_hot_part_gets_its_share() {
-        let pattern = Pattern::HotCold {
-            hot_span: Ratio::new(0.05).unwrap(),
-            hot_share: Ratio::new(0.5).unwrap(),
-        };
-        let test = random_read().with(|requests| requests.pattern = pattern);
-        let mut stream = Accesses::new(&test, key()).unwrap();
-        let edge = test.span.get() / 20;
-        let hot = (0..100_000).filter(|_| stream.next_access().offset.get() < edge).count();
-        assert!((49_000..51_000).contains(&hot), "{hot} hot of 100000");
-    }
-
     fn thirds() -> Vec<PatternZone> {
         let zone = |share, span| PatternZone {
             share: Ratio::new(share).unwrap(),
@@ -210,46 +196,6 @@ mod tests {
         };
         vec![zone(0.5, 0.05), zone(0.3, 0.15), zone(0.2, 0.8)]
     }
-
-    #[test]
-    fn zones_get_their_shares() {
-        let test =
-            random_read().with(|requests| requests.pattern = Pattern::Zones { zones: thirds() });
-        let mut stream = Accesses::new(&test, key()).unwrap();
-        let mut counts = [0u32; 3];
-        for _ in 0..100_000 {
-            let fraction = stream.next_access().offset.get() as f64 / test.span.get() as f64;
-            counts[usize::from(fraction >= 0.05) + usize::from(fraction >= 0.2)] += 1;
-        }
-        for (count, share) in counts.into_iter().zip([0.5, 0.3, 0.2]) {
-            assert!((f64::from(count) / 1e5 - share).abs() < 0.01, "{counts:?}");
-        }
-    }
-
-    #[test]
-    fn backward_begins_at_the_end() {
-        let test = Test { span: Bytes::kibi(12), ..random_read() }
-            .with(|requests| requests.pattern = Pattern::Backward);
-        let mut stream = Accesses::new(&test, key()).unwrap();
-        let offsets: Vec<u64> = (0..4).map(|_| stream.next_access().offset.get()).collect();
-        assert_eq!(offsets, [8192, 4096, 0, 8192]);
-    }
-
-    #[test]
-    fn a_shuffled_pass_goes_everywhere_once_and_the_next_in_another_order() {
-        let test = Test { span: Bytes::kibi(4 * 1000), ..random_read() }
-            .with(|requests| requests.pattern = Pattern::Shuffled);
-        let mut stream = Accesses::new(&test, key()).unwrap();
-        let mut pass = || (0..1000).map(|_| stream.next_access().offset.get()).collect::<Vec<_>>();
-        let first = pass();
-        let second = pass();
-        assert_ne!(first, second);
-        for mut addresses in [first, second] {
-            addresses.sort_unstable();
-            assert!(addresses.iter().copied().eq((0..1000).map(|index| index * 4096)));
-        }
-    }
-
     #[test]
     fn sizes_come_in_their_shares_and_sequential_ones_follow_each_other() {
         let size = |kibi, share| SizeShare { block: Bytes::kibi(kibi), share };

@@ -63,11 +63,16 @@ fn every_pattern_reaches_each_of_a_few_places() {
 fn sequential_patterns_turn_over_at_their_last_place() {
     assert_eq!(draw_positions(Pattern::Sequential, 3, 7), [0, 1, 2, 0, 1, 2, 0]);
     assert_eq!(draw_positions(Pattern::Backward, 3, 7), [2, 1, 0, 2, 1, 0, 2]);
-    // Each pass of a shuffled order contains every position once.
-    for pass in draw_positions(Pattern::Shuffled, 5, 50).chunks(5) {
-        let mut positions = pass.to_vec();
-        positions.sort_unstable();
-        assert_eq!(positions, [0, 1, 2, 3, 4]);
+    // Each pass of a shuffled order contains every position once, in another order than the previous pass.
+    for count in [5, 1_000] {
+        let passes = draw_positions(Pattern::Shuffled, count, 3 * count as usize);
+        let passes: Vec<&[u64]> = passes.chunks(count as usize).collect();
+        assert_ne!(passes[0], passes[1]);
+        for pass in passes {
+            let mut positions = pass.to_vec();
+            positions.sort_unstable();
+            assert!(positions.into_iter().eq(0..count));
+        }
     }
 }
 

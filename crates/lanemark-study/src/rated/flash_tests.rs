@@ -5,20 +5,10 @@ use lanemark_sim::spec::{FlashSpec, MediaSpec};
 use super::printed::PAGE;
 use super::spare::amplification;
 use super::*;
-
-/// Returns the flash and the capacity of a drive with these ratings.
+/// Returns the flash and the capacity of an NVMe drive with these ratings.
 fn flash(rated: &str) -> (FlashSpec, f64) {
-    let text = format!(
-        "[drive]\nname = \"a drive\"\nkind = \"ssd\"\ncapacity = \"960 GB\"\n\
-         port = {{ protocol = \"nvme\", pcie = {{ generation = 4, lanes = 4 }} }}\n\
-         [rated]\nread = \"3000 MB/s\"\n{rated}"
-    );
-    let context = Context { ledger: &Ledger::default(), overrides: &Overrides::default() };
-    let file = Document::parse("the drive file", &text).unwrap();
-    let completed = complete(&file, &Library::built_in(), context).unwrap().unwrap();
-    let spec = Drive::read(&completed, context).unwrap().spec;
-    let MediaSpec::Flash(flash) = spec.media else { panic!("a disk") };
-    (flash, spec.capacity.get() as f64)
+    let drive = drive(&nvme(4), "960 GB", &format!("read = \"3000 MB/s\"\n{rated}"));
+    (flash_of(&drive), drive.capacity.get() as f64)
 }
 
 /// Returns the rate of random 4 KiB writes in steady state, with collection, if all dies program all the time.
@@ -109,84 +99,6 @@ fn a_new_drive_with_an_old_link_has_the_controller_of_that_link() {
 }
 
 #[test]
-fn the_fixed_part_of_a_cache_holds_the_span_of_ratings_and_the_rest_is_emptied() {
-    for (capacity, nand) in [("250 GB", "tlc"), ("1000 GB", "tlc"), ("2000 GB", "qlc")] {
-        let rated =
-            format!("market = \"client\"\nyear = 2021\nnand = \"{nand}\"\nrandom_read = 600000\n");
-        let drive = drive(&nvme(4), capacity, &rated);
-        let cache = flash_of(&drive).translation.pseudo_slc.unwrap();
-        assert!(cache.emptied_when_idle, "{capacity} {nand}");
-        assert!(cache.capacity.get() >= 1 << 30, "{capacity} {nand}: {}", cache.capacity);
-        assert!(cache.read < flash_of(&drive).read.mean(), "{capacity} {nand}");
-    }
-    // A drive without a cache does not empty a cache.
-    let none = "market = \"client\"\nyear = 2021\npseudo_slc = \"0 B\"\n";
-    assert_eq!(flash_of(&drive(&nvme(4), "1000 GB", none)).translation.pseudo_slc, None);
-}
-
-#[test]
-fn ratings_of_data_that_compresses_leave_the_dies_slower() {
-    let program = |more: &str| {
-        let rated = format!(
-            "market = \"client\"\nyear = 2011\nnand = \"mlc\"\nwrite = \"515 MB/s\"\n{more}"
-        );
-        let drive = drive("protocol = \"ahci\", sata = \"6 Gb/s\"", "120 GB", &rated);
-        let flash = flash_of(&drive);
-        (flash.program.mean().as_microseconds(), flash.translation.compression.get())
-    };
-    let (plain, all) = program("");
-    let (compressed, share) = program("compresses_to = \"40%\"\n");
-    assert_eq!((all, share), (1.0, 0.4));
-    assert!(compressed > 2.0 * plain, "{plain} us, {compressed} us");
-    let text = "[drive]\nname = \"d\"\nkind = \"ssd\"\ncapacity = \"120 GB\"\nport = { protocol = \"ahci\", sata = \"6 Gb/s\" }\n[rated]\ncompresses_to = \"0%\"\n";
-    let wrong = check(&Library::built_in(), text).unwrap_err().to_string();
-    assert!(wrong.contains("must be above 0%"), "{wrong}");
-}
-
-#[test]
-fn the_arm_of_a_desktop_disk_lingers_for_a_quarter_of_a_revolution() {
-    let overhead = |market: &str| {
-        let text = format!(
-            "[drive]\nname = \"d\"\nkind = \"hdd\"\ncapacity = \"2000 GB\"\nport = {{ protocol = \"ahci\", sata = \"6 Gb/s\" }}\n[rated]\nrpm = 7200\nmarket = \"{market}\"\n"
-        );
-        let context = Context { ledger: &Ledger::default(), overrides: &Overrides::default() };
-        let file = Document::parse("the drive file", &text).unwrap();
-        let completed = complete(&file, &Library::built_in(), context).unwrap().unwrap();
-        let MediaSpec::Disk(disk) = Drive::read(&completed, context).unwrap().spec.media else {
-            panic!("flash")
-        };
-        disk.command_overhead.as_microseconds()
-    };
-    assert!((overhead("data-center") - 200.0).abs() < 1e-6);
-    assert!((overhead("client") - (200.0 + 60e6 / 7200.0 / 4.0)).abs() < 1.0);
-}
-
-/// The mean time of reads outside the cache is divided among the pages of a cell in their ratio. In a drive without a
-/// cache, the ratings apply to these pages, so all pages take the same time.
-#[test]
-fn data_outside_the_cache_has_the_pages_of_its_generation() {
-    let read = |own: &str, rated: &str| {
-        let rated = format!("year = 2020\nread = \"3000 MB/s\"\nwrite = \"2500 MB/s\"\n{rated}");
-        flash_of(&drive(&nvme(3), "1000 GB", &format!("{rated}{own}"))).read
-    };
-    let client = |technology: &str| format!("market = \"client\"\nnand = \"{technology}\"\n");
-    for (technology, ratio, mean) in
-        [("tlc", &[113, 155, 212][..], 66), ("qlc", &[59, 85, 127, 170], 156)]
-    {
-        let mean = lanemark_schema::units::Duration::from_microseconds(mean);
-        let seen = read("", &client(technology));
-        assert_eq!(seen, lanemark_sim::spec::PageTimes::in_ratio(mean, ratio), "{technology}");
-    }
-    let alike = |read: lanemark_sim::spec::PageTimes| {
-        (0..12).all(|page| read.page_time(page) == read.page_time(0))
-    };
-    assert!(alike(read("", "market = \"data-center\"\nnand = \"tlc\"\n")));
-    assert!(alike(read("", "market = \"client\"\nnand = \"mlc\"\n")));
-    let own = "[flash]\nread_ratio = \"1:1:1\"\n";
-    assert!(alike(read(own, &client("tlc"))));
-}
-
-#[test]
 fn an_unrated_data_path_has_the_rate_of_its_prior_unless_its_link_is_slower() {
     let paths = |port: &str, rated: &str| {
         let drive = drive(port, "1000 GB", &format!("market = \"client\"\nyear = 2018\n{rated}"));
@@ -204,4 +116,21 @@ fn an_unrated_data_path_has_the_rate_of_its_prior_unless_its_link_is_slower() {
     assert_eq!(paths(&two_lanes(2), ""), [None, None]);
     assert_eq!(paths(&two_lanes(2), "read = \"900 MB/s\"\n"), [Some(900), None]);
     assert_eq!(paths(&two_lanes(2), "write = \"800 MB/s\"\n"), [None, Some(800)]);
+}
+
+#[test]
+fn data_that_compresses_to_nothing_is_refused() {
+    let text = "[drive]\nname = \"d\"\nkind = \"ssd\"\ncapacity = \"120 GB\"\nport = { protocol = \"ahci\", sata = \"6 Gb/s\" }\n[rated]\ncompresses_to = \"0%\"\n";
+    let wrong = check(&Library::built_in(), text).unwrap_err().to_string();
+    assert!(wrong.contains("must be above 0%"), "{wrong}");
+}
+
+#[test]
+fn an_own_ratio_of_pages_replaces_the_ratio_of_the_generation() {
+    let is_alike = |own: &str| {
+        let rated = format!("market = \"client\"\nyear = 2020\nnand = \"tlc\"\n{own}");
+        let read = flash_of(&drive(&nvme(3), "1000 GB", &rated)).read;
+        (0..12).all(|page| read.page_time(page) == read.page_time(0))
+    };
+    assert!(!is_alike("") && is_alike("[flash]\nread_ratio = \"1:1:1\"\n"));
 }

@@ -10,32 +10,6 @@ fn names_found(text: &str) -> Vec<String> {
     let result = LibraryIndex::new(&library).find(&library, text, Some(PRESENT), 8);
     result.found.into_iter().map(|one| one.system).collect()
 }
-
-#[test]
-fn a_text_finds_drive_platform_and_port() {
-    let library = Library::built_in();
-    let index = LibraryIndex::new(&library);
-    for (text, system) in [
-        ("980 pro in the second slot of a B550", "samsung-980-pro-1tb@amd-b550:m2-2"),
-        ("980 pro in the first m.2 slot of a B550", "samsung-980-pro-1tb@amd-b550:m2"),
-        ("B550 980pro", "samsung-980-pro-1tb@amd-b550:m2"),
-        ("Samsung SSD 850 PRO 1TB, z170, sata 3", "samsung-850-pro-1tb@workstation-z170:sata-3"),
-        (
-            "850 pro 1tb on the last sata port of a z170",
-            "samsung-850-pro-1tb@workstation-z170:sata-4",
-        ),
-        ("intel 520 z270", "intel-520-240gb@intel-z270:sata"),
-        ("WDS100T2B0C in b550", "wd-blue-sn550-1tb@amd-b550:m2"),
-        ("samsnug 980 pro 1tb b550 chipset", "samsung-980-pro-1tb@amd-b550:m2-2"),
-        (PRESENT, PRESENT),
-    ] {
-        let result = index.find(&library, text, Some(PRESENT), 8);
-        let first = result.found.first().map(|one| one.system.as_str());
-        assert_eq!(first, Some(system), "{text}: {:?}", result.found);
-        assert_eq!(result.unknown, Vec::<String>::new(), "{text}");
-    }
-}
-
 #[test]
 fn parts_that_a_text_does_not_name_stay() {
     assert_eq!(names_found("m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
@@ -144,7 +118,11 @@ fn each_text_has_its_own_first_answer() {
         ("980 pro 1tb, b550, at the PCH", "samsung-980-pro-1tb@amd-b550:m2-2"),
         ("980 pro 1tb b550 cpu", "samsung-980-pro-1tb@amd-b550:m2"),
         ("980 pro 1tb in the pcie slot of a b550", "samsung-980-pro-1tb@amd-b550:pcie-slot"),
-        ("wd blue sn550 b550", "wd-blue-sn550-1tb@amd-b550:m2"),
+        ("980 pro in the second slot of a B550", "samsung-980-pro-1tb@amd-b550:m2-2"),
+        ("B550 980pro", "samsung-980-pro-1tb@amd-b550:m2"),
+        ("samsnug 980 pro 1tb b550 chipset", "samsung-980-pro-1tb@amd-b550:m2-2"),
+        ("WDS100T2B0C in b550", "wd-blue-sn550-1tb@amd-b550:m2"),
+        (PRESENT, PRESENT),
         ("samsung 990 pro 4tb x570", "samsung-990-pro-4tb@workstation-x570:m2"),
         (
             "990 pro 4tb in the third m.2 slot of the x570",

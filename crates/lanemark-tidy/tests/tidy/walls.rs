@@ -106,12 +106,6 @@ fn one_sentence(spoil: impl FnOnce(&Path), words: &[&str]) {
         assert!(faults[0].contains(word), "no \"{word}\" in \"{}\"", faults[0]);
     }
 }
-
-#[test]
-fn of_a_tree_that_keeps_the_rules_nothing_is_said() {
-    assert_eq!(sentences(small().path()), Vec::<String>::new());
-}
-
 #[test]
 fn a_file_that_is_created_by_another_function_is_reported() {
     for call in [

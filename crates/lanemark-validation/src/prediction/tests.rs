@@ -3,25 +3,20 @@
 use lanemark_schema::result::PercentileInterval;
 use lanemark_schema::units::Bytes;
 
-use crate::corpus::Corpus;
-
 use super::*;
 
-const COLUMNS: &str = "id,drive,model,drive_kind,drives,interface,platform,path,os,tool,target,read_percent,pattern,block_bytes,queue_depth,threads,flush,span_bytes,duration_s,state,figure,value,unit,class,grade,url,place,accessed,note";
-const RATINGS: &str = "drive,interface,year,nand,controller,dram,seq_read_mb_s,seq_write_mb_s,rand_read_iops,rand_write_iops,latency_us,endurance_tbw,rpm,source,note\n";
-
-fn row(figure: &str) -> Corpus {
-    let row = format!(
-        "T01,Invented 1 TB,Invented,nvme-ssd,1,PCIe 3.0 x4,a board,PCIe 3.0 x4,Linux,fio,device,50,random,4096,4,1,none,8000000000,,unknown,{figure},100,IOPS,mix,B,http://invented,a table,2026-01-01,"
-    );
-    Corpus::parse(&format!("{COLUMNS}\n{row}\n"), RATINGS).unwrap()
-}
-
-#[test]
-fn a_test_within_the_cache_fills_a_fifth_of_it() {
-    // A fifth of a 50 GB cache is filled in ten seconds at 1 GB/s.
-    assert_eq!(time_in_cache(50e9, 1e9), Duration::from_seconds(10));
-    assert_eq!(time_in_cache(0.0, 1e9), seconds(0.0));
+/// Returns a row of random reads with these values in addition to, or instead of, the usual ones.
+fn row(more: &[(&str, &str)]) -> CorpusRow {
+    let usual = [
+        ("drive", "Invented 1 TB"),
+        ("drive_kind", "nvme-ssd"),
+        ("target", "device"),
+        ("pattern", "random"),
+        ("read_percent", "100"),
+        ("queue_depth", "1"),
+        ("figure", "iops"),
+    ];
+    CorpusRow::from_columns(&[&usual[..], more].concat())
 }
 
 #[test]
@@ -64,10 +59,10 @@ fn each_figure_is_in_the_unit_of_its_row() {
         ("latency_p99", 1_980.0),
         ("latency_p99.9", 1_998.0),
     ] {
-        let found = figure(&row(name).rows[0], &sample).unwrap();
+        let found = figure(&row(&[("figure", name)]), &sample).unwrap();
         assert!((found / wanted - 1.0).abs() < 2e-3, "{name}: {found}, expected {wanted}");
     }
-    assert_eq!(figure(&row("iops").rows[0], &Sample::empty()).filter(|rate| *rate > 0.0), None);
+    assert_eq!(figure(&row(&[]), &Sample::empty()).filter(|rate| *rate > 0.0), None);
 }
 
 /// Only writes change the drive, so only they are preceded by more than one round of uncounted requests.
@@ -86,18 +81,18 @@ fn the_ramp_is_a_round_of_reads_two_of_writes_and_enough_to_fill_a_cache() {
         ("hdd", 0, 4, 1, "hard-disk", 64e6 / 4096.0 + 8.0),
         ("hdd", 100, 4, 1, "hard-disk", 4.0),
     ] {
-        let row = format!(
-            "T01,Invented 1 TB,Invented,{kind},1,PCIe 3.0 x4,a board,PCIe 3.0 x4,Linux,fio,device,{reads},random,4096,{depth},{threads},none,8000000000,,unknown,iops,100,IOPS,{class},B,http://invented,a table,2026-01-01,"
-        );
-        let corpus = Corpus::parse(&format!("{COLUMNS}\n{row}\n"), RATINGS).unwrap();
-        let case = PredictionCase::prepare(&library, &corpus.rows[0], None, Path::new("")).unwrap();
+        let [reads, depths, count] = [reads, depth, threads].map(|number| number.to_string());
+        let values = [("drive_kind", kind), ("read_percent", &*reads), ("queue_depth", &*depths)];
+        let others = [("threads", &*count), ("span_bytes", "8000000000"), ("class", class)];
+        let row = row(&[values, others].concat());
+        let case = PredictionCase::prepare(&library, &row, None, Path::new("")).unwrap();
         let test = case.timed(&system, false);
         let rate = case.baselines.rule_rate().max(1.0);
         let requests = test.ramp.as_seconds() * rate;
-        assert!((requests / wanted - 1.0).abs() < 1e-3, "{row}: {requests}");
+        assert!((requests / wanted - 1.0).abs() < 1e-3, "{kind} {class}: {requests}");
         let counted = test.duration.unwrap().as_seconds() * rate;
         let least = 3_000.0_f64.max(6.0 * f64::from(depth * threads));
-        assert!((counted / least - 1.0).abs() < 1e-3, "{row}: {counted}");
+        assert!((counted / least - 1.0).abs() < 1e-3, "{kind} {class}: {counted}");
     }
 }
 
@@ -113,18 +108,7 @@ fn the_drives_of_a_row_are_a_volume_at_ports_of_one_platform() {
         ("PCIe 3.0 x4, ZFS mirror", "2", "mirror:", "p0+p1"),
         ("PCIe 3.0 x4, mirror of one", "1", "", "p0"),
     ] {
-        let row = CorpusRow::from_columns(&[
-            ("drive", "Invented 1 TB"),
-            ("drive_kind", "nvme-ssd"),
-            ("drives", drives),
-            ("path", path),
-            ("os", "Linux"),
-            ("target", "device"),
-            ("pattern", "random"),
-            ("read_percent", "100"),
-            ("queue_depth", "1"),
-            ("figure", "iops"),
-        ]);
+        let row = row(&[("drives", drives), ("path", path), ("os", "Linux")]);
         let case = PredictionCase::prepare(&library, &row, None, folder.path()).unwrap();
         let file = |name: &str| folder.path().join(name).display().to_string();
         let drive = file("drive.toml");
@@ -141,15 +125,7 @@ fn the_drives_of_a_row_are_a_volume_at_ports_of_one_platform() {
 fn a_drive_is_in_the_state_of_its_row() {
     let library = Library::built_in();
     let text = |more: &[(&str, &str)]| {
-        let mut values = vec![
-            ("drive", "Invented 1 TB"),
-            ("drive_kind", "nvme-ssd"),
-            ("pattern", "random"),
-            ("read_percent", "0"),
-            ("queue_depth", "1"),
-        ];
-        values.extend(more);
-        let row = CorpusRow::from_columns(&values);
+        let row = row(&[&[("read_percent", "0")][..], more].concat());
         let case = PredictionCase::prepare(&library, &row, None, Path::new("")).unwrap();
         (case.drive_text(), case.is_sustained())
     };
@@ -168,15 +144,20 @@ fn a_drive_is_in_the_state_of_its_row() {
 
 #[test]
 fn a_test_in_the_cache_lasts_for_a_fifth_of_it_at_the_rated_speed() {
-    let rated = "Invented 1 TB,PCIe 3.0 x4,2020,,,,2000,1000,,,,,,http://invented,\n";
-    let row = "T01,Invented 1 TB,Invented,nvme-ssd,1,PCIe 3.0 x4,a board,PCIe 3.0 x4,Linux,fio,device,0,sequential,131072,32,1,none,1000000000000,,fresh,throughput,100,MB/s,writes-sustained,B,http://invented,a table,2026-01-01,";
-    let corpus = Corpus::parse(&format!("{COLUMNS}\n{row}\n"), &format!("{RATINGS}{rated}"));
-    let corpus = corpus.unwrap();
-    let row = &corpus.rows[0];
+    let row = row(&[
+        ("read_percent", "0"),
+        ("pattern", "sequential"),
+        ("queue_depth", "32"),
+        ("span_bytes", "1000000000000"),
+        ("state", "fresh"),
+        ("figure", "throughput"),
+        ("class", "writes-sustained"),
+    ]);
+    let rated = CorpusRow::from_columns(&[("seq_read_mb_s", "2000"), ("seq_write_mb_s", "1000")]);
     let library = Library::built_in();
-    let case =
-        PredictionCase::prepare(&library, row, corpus.ratings_of(row), Path::new("")).unwrap();
+    let case = PredictionCase::prepare(&library, &row, Some(&rated), Path::new("")).unwrap();
     // A fifth of 50 GB takes 10 s at 1,000 MB/s.
     let duration = case.test_in_cache(50e9).duration.unwrap().as_seconds();
     assert!((duration / 10.0 - 1.0).abs() < 0.01, "{duration} s");
+    assert_eq!(time_in_cache(0.0, 1e9), seconds(0.0));
 }

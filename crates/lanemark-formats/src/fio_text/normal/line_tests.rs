@@ -122,6 +122,7 @@ fn a_line_of_percentiles_has_each_percentile_with_its_latency() {
         (" rwts: total=1,2", None),
         (" rwts: total=1,2,3", Some([1.0, 2.0, 3.0, 0.0])),
         (" rwts: total=1,2,3,4,5 short=0", Some([1.0, 2.0, 3.0, 4.0])),
+        ("    : total=r=10/w=2/d=0, short=r=0", Some([10.0, 2.0, 0.0, 0.0])),
         (" rwts: total=", None),
         (" rwts: sum=1,2,3,4", None),
     ] {

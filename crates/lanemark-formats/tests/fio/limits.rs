@@ -1,32 +1,10 @@
 //! Tests of the options that determine a job's end, rates and requests, individually and together, and of the notes on
 //! approximated options.
 
-use lanemark_formats::SupportLevel;
-use lanemark_formats::fio::{self, FioJobs, JobEnvironment};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{ArrivalProcess, Load, SeriesInterval, Test, TrackedFigure};
+use lanemark_schema::workload::{ArrivalProcess, Load, SeriesInterval, TrackedFigure};
 
-fn read(text: &str) -> FioJobs {
-    let around = JobEnvironment {
-        file: "jobs.fio",
-        target_size: Some(Bytes(64 << 30)),
-        environment: &|_| None,
-        include: &|_| Err("no such file".to_owned()),
-    };
-    fio::read(text, &around).unwrap_or_else(|errors| panic!("{text}: {errors}"))
-}
-
-/// Returns the test for a job with these options.
-fn test(options: &str) -> Test {
-    read(&format!("[a]\n{options}\n")).workload.tests.remove(0)
-}
-
-/// Returns the options that are approximated, in the order of their notes.
-fn nearly(options: &str) -> Vec<String> {
-    let notes = read(&format!("[a]\n{options}\n")).notes.into_iter();
-    notes.filter(|note| note.kept == SupportLevel::Nearly).map(|note| note.option).collect()
-}
-
+use super::{nearly, read, test};
 #[test]
 fn a_job_ends_by_its_size_its_requests_or_its_time() {
     let mebi = |count: u64| Some(Bytes::mebi(count));
@@ -126,6 +104,7 @@ fn the_rate_of_every_clone_and_direction_is_kept() {
         ("rw=randread\nrate_iops=30\nrate_process=poisson", Some((30.0, ArrivalProcess::Poisson))),
         ("rw=randread\nrate_process=poisson", None),
         ("rw=randrw\nrwmixread=25\nrate_iops=,90", even(120.0)),
+        ("rw=randrw\nrwmixread=90\nrate_iops=30,90", even(120.0)),
     ] {
         assert_eq!(rate(options), wanted, "{options}");
     }

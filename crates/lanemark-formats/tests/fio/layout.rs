@@ -1,44 +1,25 @@
 //! The ranges, sizes and offsets of the tests that result from fio job files, all computed by hand: files as parts of
 //! one target, clones with increments, strides, mixes of block sizes, steps and distributions.
 
-use lanemark_formats::fio::{self, FioJobs, JobEnvironment};
-use lanemark_formats::{FormatErrors, SupportLevel};
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{Pattern, Test};
 
-const MEBI: u64 = 1 << 20;
+use super::{nearly, read_with};
 
-fn read_on(text: &str, target_size: u64) -> Result<FioJobs, FormatErrors> {
-    let around = JobEnvironment {
-        file: "jobs.fio",
-        target_size: Some(Bytes(target_size)),
-        environment: &|_| None,
-        include: &|_| Err("no such file".to_owned()),
-    };
-    fio::read(text, &around)
-}
+const MEBI: u64 = 1 << 20;
 
 /// Returns the tests in a file for a target of this size.
 fn tests_on(text: &str, target_size: u64) -> Vec<Test> {
-    let read = read_on(text, target_size);
+    let read = read_with(text, Some(Bytes(target_size)));
     read.unwrap_or_else(|errors| panic!("{text}: {errors}")).workload.tests
 }
 
 fn test(options: &str) -> Test {
-    tests_on(&format!("[a]\nsize=64m\n{options}\n"), 64 << 30).remove(0)
+    super::test(&format!("size=64m\n{options}"))
 }
 
 fn first_error(options: &str) -> String {
-    match read_on(&format!("[a]\n{options}\n"), 64 << 30) {
-        Ok(jobs) => panic!("{options}: read as {:?}", jobs.workload.tests),
-        Err(errors) => errors.0[0].to_string(),
-    }
-}
-
-fn nearly(options: &str) -> Vec<String> {
-    let jobs = read_on(&format!("[a]\n{options}\n"), 64 << 30).unwrap();
-    let notes = jobs.notes.into_iter().filter(|note| note.kept == SupportLevel::Nearly);
-    notes.map(|note| note.option).collect()
+    super::first_error(&format!("[a]\n{options}\n"))
 }
 
 /// Returns offset, span and volume in KiB, and the number of threads.
@@ -184,7 +165,7 @@ fn files_without_a_size_divide_the_rest_of_the_target() {
     ] {
         assert_eq!(ranges(&tests_on(text, target)), wanted, "{text}");
     }
-    let full = read_on("[a]\nsize=8m\n[b]\n", 8 * MEBI).unwrap_err();
+    let full = read_with("[a]\nsize=8m\n[b]\n", Some(Bytes(8 * MEBI))).unwrap_err();
     assert!(full.to_string().contains("job `b` does not set size"), "{full}");
 }
 
@@ -217,6 +198,11 @@ fn the_zones_of_a_stride_are_visited_in_order_until_all_data_is_transferred() {
         (
             "size=8m\nnumjobs=2\nzonemode=strided\nzonesize=1m".to_owned(),
             "a single clone, which stops",
+        ),
+        ("filename=x\nzonemode=zbd".to_owned(), "zoned block devices"),
+        (
+            "filename=x\nzonemode=strided".to_owned(),
+            "does not set zonesize: expected a size above 0",
         ),
         (
             "filename=x\nsize=8m\nzonemode=strided\nzonesize=0".to_owned(),

