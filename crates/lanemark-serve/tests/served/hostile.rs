@@ -46,21 +46,6 @@ fn noise_ends_only_its_own_connection() {
 }
 
 #[test]
-fn nothing_beyond_the_export_is_read_or_written() {
-    for served in Served::both() {
-        let mut client = served.connect();
-        assert_eq!(client.size, SIZE);
-        for offset in [SIZE - 512, SIZE, SIZE + 4096, u64::MAX - 4095, u64::MAX] {
-            assert_eq!(client.read(offset, 1024).unwrap(), Err(22), "{offset}");
-            assert_eq!(client.write(offset, &[1; 1024], false).unwrap(), Err(28), "{offset}");
-            assert_eq!(client.trim(offset, u32::MAX).unwrap(), Err(22));
-            assert_eq!(client.zero(offset, u32::MAX, true).unwrap(), Err(28));
-        }
-        assert_eq!(client.read(SIZE - 512, 512).unwrap().unwrap(), [0; 512]);
-    }
-}
-
-#[test]
 fn requests_beyond_32_mib_are_refused_and_the_connection_continues() {
     for served in Served::both() {
         let mut client = served.connect();
