@@ -79,19 +79,6 @@ fn columns_are_exported_as_csv() {
 }
 
 #[test]
-fn names_with_commas_and_quotes_stay_one_cell() {
-    let folder = tempfile::tempdir().unwrap();
-    simulated(&folder, "one.json", &[]);
-    let path = folder.path().join("one.json");
-    let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replace("RND4K Q32T1 read", "a, \\\"b\\\"")).unwrap();
-    let text = lanemark!(folder.path(), &["report", "one.json", "--format", "csv"]).stdout();
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let row = reader.records().next().unwrap().unwrap();
-    assert_eq!(&row[0], "a, \"b\"");
-}
-
-#[test]
 fn percentiles_are_compared_with_intervals_and_differences_are_named() {
     let folder = tempfile::tempdir().unwrap();
     // The median of six repeats has an interval; the median of fewer repeats does not.
