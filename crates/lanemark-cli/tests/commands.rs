@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use lanemark_testbed::{lanemark, project, stderr};
+use lanemark_testbed::{lanemark, stderr};
 use serde_json::Value;
 use tempfile::TempDir;
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
@@ -227,18 +227,4 @@ fn rounds_continue_until_they_are_steady() {
     lanemark!(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out])
         .fails_saying(3, "is not a Lanemark series");
     assert_eq!(fs::read_to_string(&notes).unwrap(), "my,notes");
-}
-
-#[test]
-fn a_test_of_rounds_is_measured_until_it_is_steady() {
-    let folder = folder();
-    let text = fs::read_to_string(project().join("library/workloads/random-write-24h.toml"));
-    let text = text.unwrap().replace("duration    = \"24 h\"", "round = \"50 ms\"");
-    fs::write(folder.path().join("rounds.toml"), text).unwrap();
-    let run = lanemark!(folder.path(), &["bench", "target.dat", "rounds.toml"]);
-    let result = run.with("--json --size 16MiB --out out").json();
-    let sample = &result["tests"][0]["samples"][0];
-    let rounds = sample["steady"]["rounds"].as_array().unwrap().len();
-    assert!((5..=25).contains(&rounds) && sample["complete"] == true, "{rounds} rounds");
-    assert!(!folder.path().join("target.dat").exists());
 }

@@ -290,9 +290,12 @@ fn a_comparison_distinguishes_a_difference_from_the_spread() {
     let other = compare_table(("a", &a), ("b", &fixture::simulated()), true, &PLAIN);
     assert!(other.contains("interval not known in 6 tests."), "{other}");
     assert!(other.contains("Only in B: 4K QD32 read, 4K QD32 write"), "{other}");
+    let depth = b.tests[0].test.queue_depth().unwrap();
     b.tests[0].test.requests_mut().unwrap().queue_depth = 8;
     let unlike = compare_table(("a", &a), ("b", &b), true, &PLAIN);
-    assert!(unlike.contains("Same name, but different settings: Seq write"), "{unlike}");
+    let settings =
+        format!("Same name, but different settings: Seq write (queue depth {depth} and 8)");
+    assert!(unlike.contains(&settings), "{unlike}");
     let one = &mut b.tests[0].throughput_bytes_per_second;
     (one.count, one.interval_95) = (1, None);
     let single = compare_table(("a", &a), ("b", &b), true, &PLAIN);
