@@ -13,7 +13,7 @@ use lanemark_sim::spec::WriteCacheMode;
 use lanemark_sim::{LiveSystem, SystemSpec};
 
 use crate::clock::{ManualClock, TimeScale};
-use crate::data::{DriveCache, ExportRange, FlushCoverage, LossReports};
+use crate::data::{DriveCache, ExportRange, FlushCoverage};
 use crate::engine::{EngineRequest, SimulatedSystem};
 
 const SIZE: u64 = 8 << 20;

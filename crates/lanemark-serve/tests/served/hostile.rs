@@ -7,7 +7,7 @@ use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_serve::server::{ARRIVING_MAX, CONNECTIONS_MAX};
 use lanemark_testbed::NbdClient;
 
-use super::{SIZE, Served, Wanted};
+use super::{Served, Wanted};
 
 /// Checks that the server still works by writing and reading a page.
 #[track_caller]
