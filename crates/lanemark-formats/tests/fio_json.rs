@@ -298,15 +298,15 @@ fn a_span_is_the_targets_and_not_the_moved_data() {
     let gib = Bytes(1 << 30);
     let tib = Bytes(1 << 40);
     // The share is relative to the 40 MiB that were transferred.
-    assert_eq!(with("", None), (Bytes::ZERO, Bytes::mebi(40), Bytes::mebi(40), 1));
-    assert_eq!(with("", Some(tib)), (Bytes::ZERO, tib, tib, 1));
-    assert_eq!(with(r#", "size" : "25%""#, Some(tib)), (Bytes::ZERO, Bytes(1 << 38), tib, 1));
-    assert_eq!(with(r#", "size" : "1g""#, Some(tib)), (Bytes::ZERO, gib, tib, 0));
-    assert_eq!(with(r#", "filesize" : "1g""#, None), (Bytes::ZERO, gib, gib, 0));
+    assert_eq!(with("", None), (Bytes::ZERO, Bytes::mebi(40), None, 1));
+    assert_eq!(with("", Some(tib)), (Bytes::ZERO, tib, Some(tib), 1));
+    assert_eq!(with(r#", "size" : "25%""#, Some(tib)), (Bytes::ZERO, Bytes(1 << 38), Some(tib), 1));
+    assert_eq!(with(r#", "size" : "1g""#, Some(tib)), (Bytes::ZERO, gib, Some(tib), 0));
+    assert_eq!(with(r#", "filesize" : "1g""#, None), (Bytes::ZERO, gib, Some(gib), 0));
     let rest = Bytes((1 << 40) - (1 << 30));
-    assert_eq!(with(r#", "offset" : "1g""#, Some(tib)), (gib, rest, tib, 1));
+    assert_eq!(with(r#", "offset" : "1g""#, Some(tib)), (gib, rest, Some(tib), 1));
     // An unknown option does not prevent other options from being read.
-    assert_eq!(with(r#", "size" : "1g", "odd" : "7""#, None), (Bytes::ZERO, gib, gib, 1));
+    assert_eq!(with(r#", "size" : "1g", "odd" : "7""#, None), (Bytes::ZERO, gib, Some(gib), 1));
     // One file states the size, which also applies to the other files.
     let sized = OLD.replace(r#""iodepth" : "8""#, r#""iodepth" : "8", "size" : "1g""#);
     let both = import(&[("a.json", OLD), ("b.json", &sized)], None).unwrap().remove(0).result;

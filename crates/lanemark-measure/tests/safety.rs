@@ -38,7 +38,7 @@ fn a_missing_target_is_created_and_removed() {
     for test in [read(), write()] {
         let outcome = run(&path, &workload([test]), None).unwrap();
         assert!(outcome.complete);
-        assert_eq!(outcome.target.size_bytes, Bytes::mebi(1));
+        assert_eq!(outcome.target.size_bytes, Some(Bytes::mebi(1)));
         assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
     }
 }
@@ -82,7 +82,7 @@ fn a_file_that_may_be_overwritten_is_kept_and_never_shortened() {
     let inode = fs::metadata(&path).unwrap().ino();
     let outcome = run(&path, &workload([write()]), Some(&path)).unwrap();
     assert!(outcome.complete);
-    assert_eq!(outcome.target.size_bytes, Bytes::mebi(2));
+    assert_eq!(outcome.target.size_bytes, Some(Bytes::mebi(2)));
     let after = fs::read(&path).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().ino(), inode);
     assert_eq!(after.len(), before.len());
@@ -96,7 +96,7 @@ fn a_small_file_that_may_be_overwritten_grows() {
     let path = folder.path().join("small");
     fs::write(&path, "some").unwrap();
     let outcome = run(&path, &workload([write()]), Some(&path)).unwrap();
-    assert_eq!(outcome.target.size_bytes, Bytes::mebi(1));
+    assert_eq!(outcome.target.size_bytes, Some(Bytes::mebi(1)));
     assert_eq!(fs::metadata(&path).unwrap().len(), 1 << 20);
 }
 
@@ -167,7 +167,7 @@ fn reading_leaves_an_existing_file_as_it_is() {
     let changed = fs::metadata(&path).unwrap().modified().unwrap();
     for overwrite in [None, Some(path.as_path())] {
         let outcome = run(&path, &workload([read()]), overwrite).unwrap();
-        assert!(outcome.complete && outcome.target.size_bytes == Bytes::mebi(2));
+        assert!(outcome.complete && outcome.target.size_bytes == Some(Bytes::mebi(2)));
         assert_eq!(fs::read(&path).unwrap(), before);
         assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), changed);
     }
