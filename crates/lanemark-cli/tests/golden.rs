@@ -27,18 +27,39 @@ struct Stated {
     study: &'static str,
     predicted: usize,
     calibrated: usize,
+    /// The maximum error of a calibrated figure, if it is stated.
+    calibrated_error: Option<f64>,
     /// The bounds of the mean absolute error of the predicted figures.
     error: [f64; 2],
 }
 
 const STATED: [Stated; 4] = [
-    Stated { study: "chipset-paths", predicted: 18, calibrated: 7, error: [0.098, 0.108] },
-    Stated { study: "sata-express", predicted: 14, calibrated: 0, error: [0.034, 0.044] },
-    Stated { study: "sata-ip", predicted: 47, calibrated: 7, error: [0.005, 0.015] },
+    Stated {
+        study: "chipset-paths",
+        predicted: 18,
+        calibrated: 7,
+        calibrated_error: None,
+        error: [0.098, 0.108],
+    },
+    Stated {
+        study: "sata-express",
+        predicted: 14,
+        calibrated: 0,
+        calibrated_error: None,
+        error: [0.034, 0.044],
+    },
+    Stated {
+        study: "sata-ip",
+        predicted: 47,
+        calibrated: 7,
+        calibrated_error: None,
+        error: [0.005, 0.015],
+    },
     Stated {
         study: "sata-vs-nvme-crystaldiskmark",
         predicted: 10,
         calibrated: 6,
+        calibrated_error: Some(0.005),
         error: [0.085, 0.098],
     },
 ];
@@ -97,7 +118,8 @@ fn check_stated(study: &str, figures: &[FigureCheck]) {
     let predicted = errors(FigureRole::Predicted);
     let calibrated = errors(FigureRole::Calibrated);
     assert_eq!((predicted.len(), calibrated.len()), (stated.predicted, stated.calibrated));
-    assert!(calibrated.iter().all(|error| *error < 0.005), "{study}: {calibrated:?}");
+    let is_calibrated = |error: &f64| stated.calibrated_error.is_none_or(|most| *error < most);
+    assert!(calibrated.iter().all(is_calibrated), "{study}: {calibrated:?}");
     let mean = predicted.iter().sum::<f64>() / predicted.len() as f64;
     let [low, high] = stated.error;
     assert!((low..high).contains(&mean), "{study}: mean absolute error {mean}");
