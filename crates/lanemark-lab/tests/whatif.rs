@@ -247,11 +247,45 @@ fn a_change_has_the_interval_of_the_ratio_and_the_inverse_change_its_inverse() {
     let (low, high) = ends(test.change);
     let rate = test.interval.as_ref().unwrap();
     assert!(high / low < 0.7 * rate.high_ratio / rate.low_ratio, "{test:?}");
-    // A measurement of the present system is scaled by this ratio.
-    let measured = run(names[0], &workload);
-    let prediction = drawn_what_if(names, &workload, Some(&measured));
-    let scaled = prediction.tests[0].interval.as_ref().unwrap();
-    assert!(scaled.low_ratio < 1.0 && 1.0 < scaled.high_ratio, "{scaled:?}");
-    let alone = rate.high_ratio / rate.low_ratio;
-    assert!(scaled.high_ratio / scaled.low_ratio < 0.8 * alone, "{scaled:?}, {alone}");
+}
+
+#[test]
+fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
+    let library = Library::built_in();
+    // Rated drives without measurements have wide ranges.
+    let name = |port: &str| format!("samsung-990-pro-2tb@data-sheet{port}:pcie");
+    let settings = |text: &str| lanemark_lab::settings(&[text.to_owned()]).unwrap();
+    let present = name("");
+    let other = name("");
+    let slower = settings("platform.port.pcie.latency=600 ns");
+    let subject = |name, settings| DrawnSystem { library: &library, name, settings, ranges: &[] };
+    let side = |name: &str, set: &[_]| {
+        let mut workload = workload();
+        workload.tests.truncate(1);
+        WhatIfSide {
+            name: name.to_owned(),
+            system: assemble(&library, name, set).unwrap(),
+            workload,
+        }
+    };
+    let widths = |measured: Option<(&str, &RunResult)>| {
+        let subjects = Some([subject(&present, &[]), subject(&other, &slower)]);
+        let job = WhatIfJob {
+            present: side(&present, &[]),
+            other: side(&other, &slower),
+            subjects,
+            measured,
+            is_forced: false,
+            changed: Vec::new(),
+            seed: 1,
+        };
+        let prediction = Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap();
+        let interval = prediction.tests[0].interval.clone().unwrap();
+        assert!(interval.low_ratio < 1.0 && 1.0 < interval.high_ratio, "{interval:?}");
+        interval.high_ratio / interval.low_ratio
+    };
+    let measured = run(&present, &side(&present, &[]).workload);
+    let alone = widths(None);
+    let scaled = widths(Some(("measured.json", &measured)));
+    assert!(scaled < 0.8 * alone, "{scaled} compared with {alone}");
 }
