@@ -221,17 +221,6 @@ fn evidence_is_printed_on_request_only() {
 }
 
 #[test]
-fn columns_that_say_nothing_are_not_printed() {
-    let folder = folder();
-    // Repeats of this simulation differ by less than the printed digits.
-    let run = ["sim", SATA, TEST, "--duration", "20ms", "--repeats", "3", "--full"];
-    let printed = lanemark!(folder.path(), &[&run[..], &["--out", "full.json"]].concat()).stdout();
-    assert!(!printed.contains("spread") && !printed.contains("±<0.1%"), "{printed}");
-    let compared = lanemark!(folder.path(), &["compare", "full.json", "full.json"]).stdout();
-    assert!(!compared.contains("from"), "{compared}");
-}
-
-#[test]
 fn figures_are_printed_as_json_and_read_back() {
     let folder = folder();
     let json = |arguments: &[&str]| -> Value {

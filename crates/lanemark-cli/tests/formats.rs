@@ -129,16 +129,6 @@ fn one_test_of_a_job_file_goes_by_its_name() {
 }
 
 #[test]
-fn crystaldiskmark_gets_its_lines() {
-    let folder = folder();
-    let out = lanemark!(folder.path(), &["sim", NVME, "crystaldiskmark-8"])
-        .with("--duration 10ms --repeats 2 --size 64MiB --format crystaldiskmark")
-        .stdout();
-    assert!(out.contains("[Read]\r\n  SEQ    1MiB (Q=  8, T= 1): "), "{out}");
-    assert!(out.contains("[Write]\r\n"), "{out}");
-}
-
-#[test]
 fn errors_of_a_job_file_are_reported_with_their_line_and_a_hint() {
     let folder = folder();
     fs::write(folder.path().join("bad.fio"), "[a]\nsize=1m\nioengine=rbd\n").unwrap();

@@ -7,7 +7,7 @@
 
 use std::fs;
 
-use lanemark_schema::result::{FigureMetric, StudyOutcome};
+use lanemark_schema::result::{FigureCheck, FigureMetric, FigureRole, StudyOutcome};
 use lanemark_testbed::{lanemark, project};
 
 /// The studies, each with a test below.
@@ -19,6 +19,49 @@ const STUDIES: [&str; 7] = [
     "sata-ip",
     "sata-vs-nvme-crystaldiskmark",
     "sata-vs-nvme-datasheets",
+];
+
+/// The figures of a study that README and `docs/validation/studies.md` state; a change of the model must update them
+/// there.
+struct Stated {
+    study: &'static str,
+    predicted: usize,
+    calibrated: usize,
+    /// The maximum error of a calibrated figure, if it is stated.
+    calibrated_error: Option<f64>,
+    /// The bounds of the mean absolute error of the predicted figures.
+    error: [f64; 2],
+}
+
+const STATED: [Stated; 4] = [
+    Stated {
+        study: "chipset-paths",
+        predicted: 18,
+        calibrated: 7,
+        calibrated_error: None,
+        error: [0.098, 0.108],
+    },
+    Stated {
+        study: "sata-express",
+        predicted: 14,
+        calibrated: 0,
+        calibrated_error: None,
+        error: [0.034, 0.044],
+    },
+    Stated {
+        study: "sata-ip",
+        predicted: 47,
+        calibrated: 7,
+        calibrated_error: None,
+        error: [0.005, 0.015],
+    },
+    Stated {
+        study: "sata-vs-nvme-crystaldiskmark",
+        predicted: 10,
+        calibrated: 6,
+        calibrated_error: Some(0.005),
+        error: [0.085, 0.098],
+    },
 ];
 
 /// Formats a number with six significant digits.
@@ -65,6 +108,23 @@ fn rows(outcome: &StudyOutcome) -> String {
     String::from_utf8(file.into_inner().unwrap()).unwrap()
 }
 
+/// Compares the errors of a study's figures with the stated errors, if any are stated.
+fn check_stated(study: &str, figures: &[FigureCheck]) {
+    let Some(stated) = STATED.iter().find(|stated| stated.study == study) else { return };
+    let errors = |role: FigureRole| -> Vec<f64> {
+        let own = figures.iter().filter(|check| check.figure.role == role);
+        own.map(|check| check.error.abs()).collect()
+    };
+    let predicted = errors(FigureRole::Predicted);
+    let calibrated = errors(FigureRole::Calibrated);
+    assert_eq!((predicted.len(), calibrated.len()), (stated.predicted, stated.calibrated));
+    let is_calibrated = |error: &f64| stated.calibrated_error.is_none_or(|most| *error < most);
+    assert!(calibrated.iter().all(is_calibrated), "{study}: {calibrated:?}");
+    let mean = predicted.iter().sum::<f64>() / predicted.len() as f64;
+    let [low, high] = stated.error;
+    assert!((low..high).contains(&mean), "{study}: mean absolute error {mean}");
+}
+
 /// Runs a study with the command, and compares its figures with the file.
 #[track_caller]
 fn stands(study: &str) {
@@ -75,6 +135,7 @@ fn stands(study: &str) {
     let outcome: StudyOutcome = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
     let answer = outcome.answer.as_ref().expect("the study has a written answer");
     assert!(answer.holds(), "the figures contradict the written answer: {answer:?}");
+    check_stated(study, &outcome.figures);
     let actual = rows(&outcome);
     let path = project().join(format!("studies/golden/{study}.csv"));
     if std::env::var("LANEMARK_GOLDEN").is_ok_and(|value| value == "write") {

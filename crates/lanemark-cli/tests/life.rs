@@ -69,25 +69,6 @@ fn a_workload_s_life_follows_from_its_rate_and_its_amplification() {
 }
 
 #[test]
-fn only_writes_in_order_have_an_amplification_of_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let here = folder.path();
-    let amplified = |pattern: &str, block: &str| {
-        let workload = format!(
-            "[workload]\nname = \"w\"\nrepeats = 1\naverage = \"mean\"\n\n[[test]]\nname = \"t\"\nblock = \"{block}\"\npattern = {pattern}\n\
-             read = \"0%\"\nqueue_depth = 8\nspan = \"960 GB\"\nduration = \"10 s\"\n"
-        );
-        fs::write(here.join("w.toml"), workload).unwrap();
-        let system = "samsung-860-qvo-1tb@workstation-z170:sata";
-        amplification(&plan(here, &[system, "w.toml", "--per-day", "10GB"]), 10.0)
-    };
-    let ordered = amplified("\"sequential\"", "1 MiB");
-    assert!((ordered - 1.0).abs() < 0.01, "{ordered}");
-    let uniform = amplified("\"random\"", "4 KiB");
-    assert!(uniform > 2.0, "{uniform}");
-}
-
-#[test]
 fn the_rated_load_lives_as_long_as_the_rating() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();

@@ -86,23 +86,13 @@ fn one_trace_gives_one_result_and_twice_the_speed_half_the_time() {
 }
 
 #[test]
-fn every_sample_is_replayed() {
+fn flushes_and_trims_are_replayed_and_one_device_is_selected() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    for (name, requests) in
-        [("msr.csv", 3), ("mqsim.trace", 3), ("blkparse.txt", 7), ("columns.csv", 4)]
-    {
-        let result = json(&[TWO, &sample(name), "--wrap", "--out", out]);
-        assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], requests, "{name}");
-    }
-    let stated = [TWO, &sample("disksim.trace"), "--trace-format", "disksim", "--out", out];
-    assert_eq!(json(&stated)["tests"][0]["samples"][0]["replay"]["requests"], 3);
     let printed = replay(&[TWO, &sample("blkparse.txt"), "--out", out]).stdout();
     assert!(printed.contains("\nflushes ") && printed.contains("\ntrims "), "{printed}");
     let result = json(&[NVME, &sample("iolog-3.log"), "--out", out]);
     assert_eq!(result["tests"][0]["samples"][0]["replay"]["trims"]["bytes"], 4096);
-    let result = json(&[TWO, &sample("iolog-2.log"), "--as-fast-as-possible", "--out", out]);
-    assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], 4);
     let result =
         json(&[NVME, &sample("msr.csv"), "--device", "src1,1", "--limit", "1", "--out", out]);
     assert_eq!(result["workload"]["tests"][0]["block_bytes"], 65_536);

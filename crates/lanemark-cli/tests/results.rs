@@ -12,11 +12,7 @@ const READS: &str = "crystaldiskmark-8:rnd4k-q32t1-read";
 
 /// Saves a short simulation to `out`.
 fn simulated(folder: &TempDir, out: &str, more: &[&str]) {
-    repeated(folder, out, "3", more);
-}
-
-fn repeated(folder: &TempDir, out: &str, repeats: &str, more: &[&str]) {
-    let usual = ["sim", NVME, READS, "--duration", "10ms", "--repeats", repeats, "--no-interval"];
+    let usual = ["sim", NVME, READS, "--duration", "10ms", "--repeats", "3", "--no-interval"];
     lanemark!(folder.path(), &[&usual[..], &["--out", out], more].concat()).stdout();
 }
 
@@ -76,38 +72,6 @@ fn columns_are_exported_as_csv() {
     lanemark!(folder.path(), &samples).fails_saying(3, "exists");
     let hops = ["report", "one.json", "--format", "fio-json", "--table", "hops"];
     lanemark!(folder.path(), &hops).fails_saying(2, "--table applies only to CSV");
-}
-
-#[test]
-fn names_with_commas_and_quotes_stay_one_cell() {
-    let folder = tempfile::tempdir().unwrap();
-    simulated(&folder, "one.json", &[]);
-    let path = folder.path().join("one.json");
-    let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replace("RND4K Q32T1 read", "a, \\\"b\\\"")).unwrap();
-    let text = lanemark!(folder.path(), &["report", "one.json", "--format", "csv"]).stdout();
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let row = reader.records().next().unwrap().unwrap();
-    assert_eq!(&row[0], "a, \"b\"");
-}
-
-#[test]
-fn percentiles_are_compared_with_intervals_and_differences_are_named() {
-    let folder = tempfile::tempdir().unwrap();
-    // The median of six repeats has an interval; the median of fewer repeats does not.
-    simulated(&folder, "few.json", &["--full"]);
-    let text = lanemark!(folder.path(), &["compare", "few.json", "few.json", "--detail"]).stdout();
-    assert!(text.contains("Percentiles of latency") && !text.contains("95% in"), "{text}");
-    repeated(&folder, "one.json", "6", &["--full"]);
-    repeated(&folder, "two.json", "6", &["--full", "--size", "512MiB"]);
-    let text = lanemark!(folder.path(), &["compare", "one.json", "two.json", "--detail"]).stdout();
-    for part in ["Percentiles of latency", "p50", "p99.9", "95% in", "–"] {
-        assert!(text.contains(part), "no {part} in\n{text}");
-    }
-    let difference = "different settings: RND4K Q32T1 read (span 1 GiB and 512 MiB";
-    assert!(text.contains(difference), "{text}");
-    let same = lanemark!(folder.path(), &["compare", "one.json", "one.json"]).stdout();
-    assert!(!same.contains("different settings"), "{same}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The program's built-in files: studies that run from any folder, and samples that are copied without overwriting.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -68,6 +69,10 @@ fn every_listed_sample_is_copied_and_can_be_read() {
     let mut expected: Vec<&str> = listed.iter().map(|one| one["name"].as_str().unwrap()).collect();
     expected.sort_unstable();
     assert_eq!(names(&all), expected);
+    let mut kinds: Vec<&str> = listed.iter().map(|one| one["kind"].as_str().unwrap()).collect();
+    kinds.dedup();
+    let distinct: BTreeSet<&&str> = kinds.iter().collect();
+    assert_eq!(distinct.len(), kinds.len(), "a kind is listed twice");
     for sample in listed {
         let name = sample["name"].as_str().unwrap();
         let about = sample["about"].as_str().unwrap();

@@ -136,19 +136,6 @@ fn only_torn_and_missing_rows_are_run_again() {
     assert_eq!(fs::read(&torn).unwrap(), [0; 90]);
 }
 
-#[test]
-fn one_core_and_many_give_the_same_result() {
-    let folder = folder();
-    let axes = ["--duration", "2ms", "--axis", "block=4KiB..64KiB*2", "--axis", "threads=1,2,4"];
-    let files = ["1", "2", "7"].map(|jobs| {
-        let file = folder.path().join(format!("{jobs}.csv"));
-        sweep(&file, &[&axes as &[&str], &["--jobs", jobs]].concat()).stdout();
-        fs::read(file).unwrap()
-    });
-    assert_eq!(files[0], files[1]);
-    assert_eq!(files[0], files[2]);
-}
-
 /// A point equals the result of `sim`.
 #[test]
 fn a_point_equals_a_separate_run() {

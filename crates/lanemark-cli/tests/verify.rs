@@ -192,46 +192,6 @@ fn a_file_that_was_cut_off_has_lost_data() {
 }
 
 #[test]
-fn bytes_changed_by_hand_are_found_where_they_are() {
-    let folder = WorkFolder::written();
-    let target = folder.path("target");
-    let dd = |extra: &[&str]| {
-        let of = format!("of={}", target.display());
-        let arguments = [&[&of, "conv=notrunc", "status=none"], extra].concat();
-        assert!(Command::new("dd").args(arguments).status().unwrap().success());
-    };
-    // The damage consists of one changed byte, a unit at a wrong offset, and zeros that were not trimmed.
-    let file = File::options().read(true).write(true).open(&target).unwrap();
-    let mut unit = vec![0; 4096];
-    let written: Vec<u64> = (0..1024)
-        .filter(|unit_number| {
-            file.read_exact_at(&mut unit, unit_number * 4096).unwrap();
-            unit.iter().any(|&byte| byte != 0)
-        })
-        .collect();
-    let [first, second, third] = [written[10], written[20], written[30]];
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, first * 4096 + 4000).unwrap();
-    file.write_all_at(&[byte[0] ^ 4], first * 4096 + 4000).unwrap();
-    dd(&[
-        &format!("if={}", target.display()),
-        "bs=4096",
-        "count=1",
-        &format!("skip={third}"),
-        &format!("seek={second}"),
-    ]);
-    let verified = folder.check(&[], 1);
-    assert_eq!(kinds(&verified), ["corrupt", "misplaced"], "{verified}");
-    let damage = verified["damage"].as_array().unwrap();
-    assert_eq!(damage[0]["offset_bytes"], first * 4096);
-    assert_eq!(damage[0]["length_bytes"], 4096);
-    assert_eq!(damage[1]["offset_bytes"], second * 4096);
-    assert_eq!(damage[1]["found"]["elsewhere"]["offset_bytes"], third * 4096);
-    let (text, _) = folder.ends(&["check", "target", "--journal", "journal"], 1);
-    assert!(text.contains("2 units are wrong") && text.contains("misplaced"), "{text}");
-}
-
-#[test]
 fn a_target_that_went_back_in_time_is_found_out() {
     let folder = WorkFolder::new();
     let mut child = spawn(&folder, &[]);

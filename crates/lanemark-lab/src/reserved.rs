@@ -372,31 +372,6 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_have_their_own_names() {
-        let folder = tempfile::tempdir().unwrap();
-        let results = folder.path().join("a/results");
-        let name = |number: u32| format!("run-{number}.json");
-        std::thread::scope(|scope| {
-            for number in 0..16 {
-                let results = &results;
-                scope.spawn(move || {
-                    let own = ReservedName::in_folder(results, name).unwrap();
-                    own.write(format!("{number}").as_bytes()).unwrap();
-                    own.write(format!("{number}, again").as_bytes()).unwrap();
-                });
-            }
-        });
-        let mut held: Vec<String> = names(&results)
-            .iter()
-            .map(|name| fs::read_to_string(results.join(name)).unwrap())
-            .collect();
-        held.sort();
-        let mut wanted: Vec<String> = (0..16).map(|number| format!("{number}, again")).collect();
-        wanted.sort();
-        assert_eq!(held, wanted);
-    }
-
-    #[test]
     fn a_run_that_writes_nothing_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("a/b");

@@ -83,14 +83,3 @@ fn certain_values_leave_the_factors_of_the_model() {
         assert_eq!(known, percentiles, "{all:?}");
     }
 }
-
-#[test]
-fn too_few_requests_give_no_interval() {
-    // A short test of 16 MiB blocks has 15 requests, and a short test of 1 MiB blocks has 250.
-    let of = |block: &str, rate: f64| -> Vec<f64> {
-        let all = interval(&reads(block), rate, &[], &[]);
-        all.percentiles.iter().map(|one| one.percentile).collect()
-    };
-    assert_eq!(of("16 MiB", 7.5), [0.0; 0]);
-    assert!(!of("1 MiB", 120.0).contains(&99.9));
-}

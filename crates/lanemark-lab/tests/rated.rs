@@ -84,23 +84,17 @@ fn one_request_at_a_time_takes_its_rated_time() {
 fn client_drives_store_a_journal_at_a_flush_unlike_servers() {
     let library = Library::built_in();
     let folder = tempfile::tempdir().unwrap();
-    let flush = |market: &str| {
-        let path = folder.path().join(format!("{market}.toml"));
-        std::fs::write(&path, format!("{NVME}[rated]\nmarket = \"{market}\"\n")).unwrap();
+    let flush = |rated: &str| {
+        let path = folder.path().join("drive.toml");
+        std::fs::write(&path, format!("{NVME}[rated]\n{rated}\n")).unwrap();
         let name = format!("{}@data-sheet:pcie", path.display());
         assemble(&library, &name, &[]).unwrap().spec.first().drive.front_end.flush_latency
     };
-    assert_eq!(flush("data-center"), Duration::ZERO);
-    let journal = flush("client");
+    assert_eq!(flush("market = \"data-center\""), Duration::ZERO);
+    let journal = flush("market = \"client\"");
     assert_eq!(journal, Duration::from_microseconds(700), "the prior");
     // The program of the pseudo-SLC cache takes 160 us.
-    let stated = |flush: &str| {
-        let path = folder.path().join("stated.toml");
-        let rated = format!("{NVME}[rated]\nmarket = \"client\"\nflush = \"{flush}\"\n");
-        std::fs::write(&path, rated).unwrap();
-        let name = format!("{}@data-sheet:pcie", path.display());
-        assemble(&library, &name, &[]).unwrap().spec.first().drive.front_end.flush_latency
-    };
+    let stated = |time: &str| flush(&format!("market = \"client\"\nflush = \"{time}\""));
     assert_eq!(stated("500 us"), Duration::from_microseconds(340));
     assert_eq!(stated("100 us"), Duration::from_microseconds(1), "the program takes longer");
 }

@@ -41,6 +41,12 @@ fn workload() -> Workload {
     workload
 }
 
+fn run(name: &str, workload: &Workload) -> RunResult {
+    let system = assemble(&Library::built_in(), name, &[]).unwrap();
+    let work = LabRun { system: &system, workload };
+    Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap().remove(0)
+}
+
 /// Returns the what-if of `other`, compared with `measured` if it is given.
 fn what_if(other: &str, measured: Option<&RunResult>) -> WhatIf {
     let library = Library::built_in();
@@ -65,11 +71,8 @@ fn what_if(other: &str, measured: Option<&RunResult>) -> WhatIf {
 
 #[test]
 fn shortened_tests_report_the_figures_of_whole_ones() {
-    let system = assemble(&Library::built_in(), PRESENT, &[]).unwrap();
-    let workload = workload();
-    let work = LabRun { system: &system, workload: &workload };
-    let runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
-    let short = what_if(OTHER, Some(&runs[0]));
+    let measured = run(PRESENT, &workload());
+    let short = what_if(OTHER, Some(&measured));
     let whole = what_if(OTHER, None);
     let shortened: Vec<bool> = short.tests.iter().map(|test| test.shortened_to.is_some()).collect();
     // Writes fill a buffer and are not shortened.
@@ -89,16 +92,12 @@ fn shortened_tests_report_the_figures_of_whole_ones() {
 
 #[test]
 fn a_measured_figure_is_scaled_only_if_the_limit_stays() {
-    let library = Library::built_in();
-    let system = assemble(&library, PRESENT, &[]).unwrap();
-    let workload = workload();
-    let work = LabRun { system: &system, workload: &workload };
-    let mut runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
+    let mut measured = run(PRESENT, &workload());
     // This drive is a tenth slower than its model.
-    for test in &mut runs[0].tests {
+    for test in &mut measured.tests {
         test.throughput_bytes_per_second.value *= 0.9;
     }
-    let prediction = what_if(PORT, Some(&runs[0]));
+    let prediction = what_if(PORT, Some(&measured));
     let near = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 0.02;
     for test in &prediction.tests {
         let model = test.other.bytes_per_second;
@@ -108,7 +107,7 @@ fn a_measured_figure_is_scaled_only_if_the_limit_stays() {
     assert!(prediction.tests.iter().any(lanemark_schema::result::WhatIfTest::limit_stays));
     // Another drive takes only the host's part of the deviation. Large reads are limited by the SATA link only on the
     // current system.
-    let prediction = what_if(OTHER, Some(&runs[0]));
+    let prediction = what_if(OTHER, Some(&measured));
     let of = |name: &str| prediction.tests.iter().find(|test| test.test == name).unwrap();
     let part = of("one").expected() / of("one").other.bytes_per_second;
     assert!(of("one").limit_stays() && (0.95..1.0).contains(&part), "{part}");
@@ -120,14 +119,11 @@ fn a_measured_figure_is_scaled_only_if_the_limit_stays() {
 /// than the accuracy of the formula.
 #[test]
 fn an_interval_does_not_exceed_the_rate_of_the_links() {
-    let library = Library::built_in();
-    let system = assemble(&library, PRESENT, &[]).unwrap();
     let mut workload = workload();
     workload.tests.retain(|test| test.name == "large");
-    let work = LabRun { system: &system, workload: &workload };
-    let mut runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
-    runs[0].tests[0].throughput_bytes_per_second.value *= 1.02;
-    let prediction = drawn_what_if([PRESENT, PORT], &workload, Some(&runs[0]));
+    let mut measured = run(PRESENT, &workload);
+    measured.tests[0].throughput_bytes_per_second.value *= 1.02;
+    let prediction = drawn_what_if([PRESENT, PORT], &workload, Some(&measured));
     let test = &prediction.tests[0];
     let links = test.other.links_bytes_per_second.unwrap();
     let high = test.expected() * test.interval.as_ref().unwrap().high_ratio;
@@ -171,19 +167,17 @@ fn answer_drawn(
 fn a_contradicted_test_is_predicted_only_by_force() {
     let mut workload = workload();
     workload.tests.truncate(2);
-    let system = assemble(&Library::built_in(), PRESENT, &[]).unwrap();
-    let work = LabRun { system: &system, workload: &workload };
-    let mut runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
-    let agreed = answer_drawn([PRESENT, PORT], &workload, Some(&runs[0]), false);
+    let mut measured = run(PRESENT, &workload);
+    let agreed = answer_drawn([PRESENT, PORT], &workload, Some(&measured), false);
     assert!(agreed.contradictions.is_empty() && agreed.tests.len() == 2, "{agreed:?}");
     // The test states 128 outstanding requests, and a fiftieth of its rate needs only two or three.
-    let deep = &mut runs[0].tests[1];
+    let deep = &mut measured.tests[1];
     deep.throughput_bytes_per_second.value /= 50.0;
     deep.iops.value /= 50.0;
     let names = |answer: &WhatIf| -> Vec<String> {
         answer.tests.iter().map(|test| test.test.clone()).collect()
     };
-    let refused = answer_drawn([PRESENT, PORT], &workload, Some(&runs[0]), false);
+    let refused = answer_drawn([PRESENT, PORT], &workload, Some(&measured), false);
     assert_eq!(names(&refused), ["one"]);
     let [contradiction] = refused.contradictions.as_slice() else { panic!("{refused:?}") };
     assert_eq!(contradiction.test, "deep");
@@ -191,7 +185,7 @@ fn a_contradicted_test_is_predicted_only_by_force() {
         panic!("{contradiction:?}")
     };
     assert!(stated == 128 && (mean - 128.0 / 50.0).abs() < 0.1, "{mean}");
-    let forced = answer_drawn([PRESENT, PORT], &workload, Some(&runs[0]), true);
+    let forced = answer_drawn([PRESENT, PORT], &workload, Some(&measured), true);
     assert_eq!(names(&forced), ["one", "deep"]);
     assert_eq!(forced.contradictions, refused.contradictions);
 }
@@ -216,11 +210,9 @@ fn scattered_measurements_widen_the_intervals_of_a_what_if() {
     let mut workload = workload();
     let one = |threads| test(&format!("{threads}"), Bytes::kibi(4), Pattern::Uniform, (1, threads));
     workload.tests = (1..=6).map(one).collect();
-    let system = assemble(&Library::built_in(), PRESENT, &[]).unwrap();
-    let work = LabRun { system: &system, workload: &workload };
-    let runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
+    let run = run(PRESENT, &workload);
     let low = |scatter: f64| {
-        let mut measured = runs[0].clone();
+        let mut measured = run.clone();
         for (number, test) in measured.tests.iter_mut().enumerate() {
             let factor = if number % 2 == 0 { 1.0 + scatter } else { 1.0 - scatter };
             test.throughput_bytes_per_second.value *= factor;
@@ -292,10 +284,8 @@ fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
         assert!(interval.low_ratio < 1.0 && 1.0 < interval.high_ratio, "{interval:?}");
         interval.high_ratio / interval.low_ratio
     };
-    let own = side(&present, &[]);
-    let work = LabRun { system: &own.system, workload: &own.workload };
-    let runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
+    let measured = run(&present, &side(&present, &[]).workload);
     let alone = widths(None);
-    let scaled = widths(Some(("measured.json", &runs[0])));
+    let scaled = widths(Some(("measured.json", &measured)));
     assert!(scaled < 0.8 * alone, "{scaled} compared with {alone}");
 }

@@ -259,12 +259,7 @@ fn halves_that_differ_by_more_than_a_tenth_are_reported() {
     bound("rounds", transient, &[(50.0, false)], |case, value| {
         case.test.rounds =
             Some(RoundSettings { length: Duration::from_seconds(1), tracked: TrackedFigure::Iops });
-        case.history = (0..=31)
-            .map(|tenth: u64| {
-                let count = tenth.min(15) * 100 + tenth.saturating_sub(15) * value as u64;
-                (Duration::from_microseconds(tenth * 100_000), count)
-            })
-            .collect();
+        change(case, value);
     });
 }
 

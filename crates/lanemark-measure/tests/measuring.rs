@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lanemark_measure::{Bench, Event, MeasureSettings, SampleInProgress};
+use lanemark_measure::{Bench, Event, SampleInProgress};
 use lanemark_schema::result::Warning;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -36,16 +36,7 @@ fn before_and_after(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
     let path = folder.path().join("kept");
     fs::write(&path, "").unwrap();
     let stop = AtomicBool::new(false);
-    let bench = Bench {
-        path: &path,
-        workload,
-        seed: 42,
-        overwrite: Some(&path),
-        offered: None,
-        purge: None,
-        settings: MeasureSettings::default(),
-        stop: &stop,
-    };
+    let bench = Bench { overwrite: Some(&path), ..Bench::new(&path, workload, 42, &stop) };
     let mut laid_out = Vec::new();
     let outcome = bench
         .run(&mut |event| {
@@ -167,40 +158,6 @@ fn a_timed_window_has_its_requested_length_without_the_ramp() {
     assert!(begun.elapsed().as_millis() >= 500);
     assert!(sample.operations() > 0 && sample.complete);
     assert!(!outcome.warnings.iter().any(|w| matches!(w, Warning::ShortSample { .. })));
-}
-
-/// According to Little's law, requests a second times their mean latency equals the number of outstanding requests.
-#[test]
-fn the_depth_is_kept_and_never_exceeded() {
-    for (queue_depth, threads) in [(1, 1), (8, 1), (8, 2)] {
-        let test = timed(
-            Test { threads, ..read() }.with(|requests| requests.queue_depth = queue_depth),
-            400,
-        );
-        let population = test.population() as f64;
-        let folder = tempfile::tempdir().unwrap();
-        let outcome = run(folder.path(), &workload([test]), None).unwrap();
-        let sample = &outcome.tests[0].samples[0];
-        let outstanding = sample.iops() * sample.latency().mean_ns() / 1e9;
-        assert!(outstanding <= population * 1.01, "{outstanding} of {population}");
-        assert!(outstanding >= population * 0.5, "{outstanding} of {population}");
-    }
-}
-
-#[test]
-fn a_slot_thinks_between_its_requests() {
-    let think = Duration::from_microseconds(20_000);
-    let test = timed(
-        read().with(|requests| {
-            requests.think = think;
-            requests.queue_depth = 3;
-        }),
-        400,
-    );
-    let folder = tempfile::tempdir().unwrap();
-    let outcome = run(folder.path(), &workload([test]), None).unwrap();
-    let operations = outcome.tests[0].samples[0].operations();
-    assert!((15..=60).contains(&operations), "{operations} where 3 x 20 fit without latency");
 }
 
 #[test]

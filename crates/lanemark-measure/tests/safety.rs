@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_measure::{Bench, Event, MeasureError, MeasureSettings};
+use lanemark_measure::{Bench, Event, MeasureError};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{
@@ -273,16 +273,7 @@ fn after_an_error_the_file_is_removed() {
     let path = folder.path().join("new");
     let workload = workload([Test { threads: 3, ..timed(read(), 20_000) }]);
     let stop = AtomicBool::new(false);
-    let bench = Bench {
-        path: &path,
-        workload: &workload,
-        seed: 1,
-        overwrite: None,
-        offered: None,
-        purge: None,
-        settings: MeasureSettings::default(),
-        stop: &stop,
-    };
+    let bench = Bench::new(&path, &workload, 1, &stop);
     let outcome = bench
         .run(&mut |event| {
             // Another program empties the file during the run, so the next read does not transfer data.

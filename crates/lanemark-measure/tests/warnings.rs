@@ -354,18 +354,6 @@ fn a_device_over_a_file_that_was_never_written_raises_a_warning() {
 }
 
 #[test]
-fn figures_of_the_null_engine_raise_a_warning() {
-    let folder = tempfile::tempdir().unwrap();
-    let settings = MeasureSettings { engine: EngineKind::Null, ..MeasureSettings::default() };
-    let outcome = bench(folder.path(), timed(wide(read()), 200), settings);
-    assert!(
-        has_warning(&outcome, |w| matches!(w, Warning::NothingRequested)),
-        "{:?}",
-        outcome.warnings
-    );
-}
-
-#[test]
 fn a_thread_without_its_own_requests_is_not_busy() {
     let folder = tempfile::tempdir().unwrap();
     let test = Test { volume: Some(Bytes::kibi(8)), threads: 8, ..wide(read()) };

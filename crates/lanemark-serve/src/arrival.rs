@@ -141,16 +141,6 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_ended_a_wait_came_at_its_end() {
-        let (clock, _, mut arrivals) = bench();
-        clock.turn_to(at(10));
-        arrivals.begin_wait();
-        clock.turn_to(at(90));
-        arrivals.end_wait(true, true);
-        assert_eq!(arrivals.came(), at(90));
-    }
-
-    #[test]
     fn bytes_that_were_there_came_between_the_empty_socket_and_the_read() {
         let (clock, _, mut arrivals) = bench();
         clock.turn_to(at(100));

@@ -302,12 +302,4 @@ mod tests {
         thread.add_wait(us(60_000_000));
         assert_eq!(thread.time().busy(), 0.45);
     }
-
-    #[test]
-    fn unread_answers_are_a_mean_of_samples() {
-        let unread = UnreadAnswerSamples::default();
-        assert_eq!(unread.sum().mean(), 0.0);
-        [0.0, 1.5, 3.0].into_iter().for_each(|answers| unread.count(answers));
-        assert_eq!(unread.sum().mean(), 1.5);
-    }
 }

@@ -269,29 +269,6 @@ fn a_request_beyond_the_drive_fails() {
     assert!(matches!(status, RequestStatus::Failed(_)));
 }
 
-#[test]
-fn the_thread_answers_by_the_wall_clock_and_never_early() {
-    let (tell, outcomes) = channel();
-    let clock = Arc::new(WallClock::start(TimeScale::ONE));
-    let delivered = Arc::new(DeliveryCounts::default());
-    let core = SimulatedSystem::new(live(), &[], None, Arc::clone(&delivered), clock.clone());
-    let (engine, thread) = Engine::start(core).unwrap();
-    for page in 0..50 {
-        let work = Box::new(ReportingTask(tell.clone(), false));
-        let access = access(Operation::Read, page * 31);
-        engine.submit(EngineRequest { access, thread: 0, came: clock.now(), work });
-        let (status, due) = outcomes.recv().unwrap();
-        assert_eq!(status, RequestStatus::Good);
-        assert!(clock.now() >= due.at && due.at > due.came);
-    }
-    let reads = engine.ask(|core| core.live().sample().operations());
-    assert_eq!(reads, Some(50));
-    engine.end();
-    thread.join().unwrap();
-    assert_eq!(engine.ask(|_| ()), None);
-    assert_eq!(delivered.counts().lateness.count(), 50);
-}
-
 /// Submits a request for a distant page, and sends its outcome to `outcomes`.
 fn ask_for(engine: &Engine, outcomes: &Sender<(RequestStatus, DueCompletion)>, page: u64) {
     let work = Box::new(ReportingTask(outcomes.clone(), page.is_multiple_of(2)));

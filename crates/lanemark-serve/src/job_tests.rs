@@ -13,7 +13,7 @@ use lanemark_sim::spec::WriteCacheMode;
 use lanemark_sim::{LiveSystem, SystemSpec};
 
 use crate::clock::{ManualClock, TimeScale};
-use crate::data::{DriveCache, ExportRange, FlushCoverage, LossReports};
+use crate::data::{DriveCache, ExportRange, FlushCoverage};
 use crate::engine::{EngineRequest, SimulatedSystem};
 
 const SIZE: u64 = 8 << 20;
@@ -230,26 +230,6 @@ fn a_long_write_without_a_flush_may_be_lost() {
         drive.has_lost('a', 0, LONG)
     };
     assert!((0..12).any(is_lost));
-}
-
-#[test]
-fn the_first_flush_after_a_lossy_cut_fails_and_the_second_succeeds() {
-    let mut drive = Drive::new(1, TimeScale::ONE);
-    let client: LossReports = drive.around.data.new_client();
-    (0..20).for_each(|at| drive.around.data.write(at * 512, &[1; 512]).unwrap());
-    assert!(!drive.around.data.apply_power_cut().unwrap().ranges.is_empty());
-    let mut outcome = || {
-        let mark = drive.around.data.mark_for(&client);
-        let completion = drive.around.storing.store(mark);
-        drive.flush('f', completion);
-        drive.reply().1
-    };
-    assert_eq!([outcome(), outcome()], [Err(NbdError::Io), Ok(())]);
-    // A write with forced unit access vouches only for its own data.
-    (0..20).for_each(|at| drive.around.data.write(at * 512, &[1; 512]).unwrap());
-    drive.around.data.apply_power_cut().unwrap();
-    drive.write('a', 0, 512, true);
-    assert_eq!(drive.reply(), ('a', Ok(())));
 }
 
 /// Zeroes with forced unit access flush the cache like a write does, and leave a hole only if they may.

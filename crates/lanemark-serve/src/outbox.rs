@@ -256,6 +256,7 @@ mod tests {
         let (server_end, mut other) = UnixStream::pair().unwrap();
         let delivered: Arc<DeliveryCounts> = Arc::default();
         let outbox = Outbox::new(Socket::Unix(server_end), Arc::clone(&delivered));
+        assert_eq!(delivered.unread.sum().mean(), 0.0);
         // The client reads each answer before the next one.
         let mut bytes = vec![0; 4112];
         for _ in 0..4 * SAMPLED {

@@ -306,17 +306,4 @@ mod tests {
             );
         }
     }
-
-    #[test]
-    fn readings_survive_their_text() {
-        let reading = SystemReading {
-            system: "a@b:c".to_owned(),
-            drive: "A".to_owned(),
-            faults: vec!["power-cut at=1s boot=1s".to_owned()],
-            counters: counted(&[(10, 3)]),
-        };
-        let text = serde_json::to_string(&reading).unwrap();
-        assert!(!text.contains('\n'));
-        assert_eq!(serde_json::from_str::<SystemReading>(&text).unwrap(), reading);
-    }
 }

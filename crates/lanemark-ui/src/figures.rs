@@ -253,11 +253,7 @@ mod tests {
 
     #[test]
     fn every_hop_has_the_formula_of_its_identity() {
-        let library = Library::built_in();
-        let name = "samsung-850-pro-1tb@workstation-z170:sata";
-        let request =
-            SystemRequest { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
-        let request = request.assemble(&library).unwrap();
+        let (request, _) = example();
         let system = &request.system;
         let test = Test::random_read("4 KiB").span("1 GiB").volume("1 MiB").build().unwrap();
         let workload = of_test(&test);
@@ -272,6 +268,7 @@ mod tests {
         for (hop, used) in figures.hops.iter().zip(used) {
             let hop_view = view.hops.iter().find(|hop_view| hop_view.id == hop.id);
             assert_eq!((hop.id, &hop.name), (used.id, &used.name));
+            assert_eq!(hop.colour, lanemark_report::palette::hop(hop.id));
             assert_eq!(
                 hop.law,
                 hop_view.map_or(String::new(), |hop_view| hop_view.law.clone()),
@@ -376,16 +373,6 @@ mod tests {
     }
 
     #[test]
-    fn a_point_of_a_flushed_test_contains_the_flush() {
-        let (_, test) = example();
-        let mut flushed = sample(10, &[20; 200]);
-        flushed.flushes = sample(10, &[980; 200]).writes;
-        let point = CurvePoint::from_sample(&test, &flushed);
-        assert!((point.latency_mean_us - 1_000.0).abs() < 1e-9);
-        assert_eq!(point.latency_p99_us, None);
-    }
-
-    #[test]
     fn the_warnings_of_the_command_and_the_reason_for_missing_percentiles_are_shown() {
         let (asked, test) = example();
         let samples = vec![sample(10, &[100; 300])];
@@ -410,5 +397,11 @@ mod tests {
         assert!((point.latency_p99_us.unwrap() - 100.0).abs() < 0.1);
         let few = CurvePoint::from_sample(&test, &sample(10, &latencies[..99]));
         assert_eq!(few.latency_p99_us, None);
+        // The latency of a flushed test contains the flush.
+        let mut flushed = sample(10, &[20; 200]);
+        flushed.flushes = sample(10, &[980; 200]).writes;
+        let point = CurvePoint::from_sample(&test, &flushed);
+        assert!((point.latency_mean_us - 1_000.0).abs() < 1e-9);
+        assert_eq!(point.latency_p99_us, None);
     }
 }

@@ -152,5 +152,6 @@ mod tests {
         let page = html(b"module", &contents);
         assert!(!page.contains("alert(1)</script>") && page.contains("\\u003c/script>"));
         assert!(page.contains("bW9kdWxl") && !page.contains("{blocks}"));
+        assert!(page.contains(lanemark_report::palette::style()));
     }
 }

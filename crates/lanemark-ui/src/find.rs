@@ -107,17 +107,6 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_answered_with_names_and_links() {
-        let answer = ask("980 pro in the second slot of a B550");
-        let first = &answer.found[0];
-        assert_eq!(first.system, "samsung-980-pro-1tb@amd-b550:m2-2");
-        assert_eq!(first.name, "Samsung SSD 980 PRO 1TB · AMD B550 · m2-2");
-        assert_eq!(first.about, "PCIe 3.0 x4, via chipset, PCIe 3.0 x4");
-        assert_eq!(answer.advice, None);
-        assert!(answer.found.len() <= FOUND_MAX);
-    }
-
-    #[test]
     fn words_without_a_meaning_are_named_and_cut() {
         let long = "q".repeat(39);
         let answer = ask(&format!("980 pro {long}"));

@@ -100,14 +100,10 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_lab::Lab;
-    use lanemark_lab::study::AdditionalResults;
-    use lanemark_schema::result::Provenance;
     use lanemark_study::Study;
 
     use super::*;
     use crate::request::{MEMORY, OffsetOrder};
-    use crate::simulation::{SEED, Simulation, StepReport};
 
     fn test() -> TestRequest {
         TestRequest {
@@ -161,37 +157,8 @@ mod tests {
             let page = request.assemble(&library).unwrap();
             assert_eq!(system.with_memory(MEMORY).spec, page.system.spec, "{}", request.system);
             assert_eq!(workload.faults, page.faults);
-            assert_eq!((workload.tests.len(), workload.repeats), (1, 5));
-        }
-    }
-
-    #[test]
-    fn a_run_of_the_study_has_the_figures_of_the_page() {
-        let library = Library::built_in();
-        let requests = [
-            system(
-                "samsung-950-pro-512gb@workstation-z170:m2",
-                &[("drive.flash.read", "90 us")],
-                &[],
-            ),
-            system("samsung-850-pro-1tb@workstation-z170:sata", &[], &[]),
-        ];
-        let study = opened(&library, &requests);
-        let watch = &mut |_: lanemark_lab::Event<'_>| {};
-        let extras = AdditionalResults { bottleneck: false, intervals: None };
-        let provenance = Provenance { seed: SEED, ..Provenance::default() };
-        let outcome = Lab::default().study(&study, &provenance, extras, watch).unwrap();
-        for (request, run) in requests.iter().zip(&outcome.systems) {
-            let lab = Lab::default();
-            let mut simulation = Simulation::new(&library, &lab, request, &test()).unwrap();
-            let mut of_page = Vec::new();
-            while let Some(StepReport::Figures { figures, .. }) =
-                simulation.step(&library, &lab).unwrap()
-            {
-                of_page.push(figures.iops);
-            }
-            let of_study = run.run.tests[0].iops.value;
-            assert_eq!(of_page.last(), Some(&of_study), "{}", request.system);
+            assert_eq!(workload.tests, [test().read().unwrap()]);
+            assert_eq!(workload.repeats, 5);
         }
     }
 }

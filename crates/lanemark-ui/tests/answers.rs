@@ -28,6 +28,8 @@ fn a_search_box_finds_systems_and_bad_texts_find_nothing() {
     };
     let found = find("980 pro in the second slot of a B550");
     assert_eq!(found["found"][0]["system"], json!("samsung-980-pro-1tb@amd-b550:m2-2"));
+    assert_eq!(found["found"][0]["name"], json!("Samsung SSD 980 PRO 1TB · AMD B550 · m2-2"));
+    assert_eq!(found["found"][0]["about"], json!("PCIe 3.0 x4, via chipset, PCIe 3.0 x4"));
     assert_eq!(found["advice"], Value::Null);
     let began = Instant::now();
     for text in
@@ -163,19 +165,6 @@ fn tests_of_a_result_file_are_simulated_as_they_are() {
         let message = simulate(tests).unwrap_err().message;
         assert!(message.contains(expected), "{message}");
     }
-}
-
-#[test]
-fn the_colours_of_the_page_match_reports() {
-    let mut laboratory = Laboratory::default();
-    let body = json!({"system": {"system": SYSTEM}, "test": *TEST});
-    let report = ask(&mut laboratory, "simulate", &body).unwrap();
-    for hop in report["figures"]["hops"].as_array().unwrap() {
-        let id = serde_json::from_value(hop["id"].clone()).unwrap();
-        assert_eq!(hop["colour"], json!(lanemark_report::palette::hop(id)), "{hop}");
-    }
-    let page = lanemark_ui::file::html(b"", &Default::default());
-    assert!(page.contains(lanemark_report::palette::style()));
 }
 
 #[test]

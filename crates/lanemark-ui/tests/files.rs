@@ -214,13 +214,3 @@ fn a_text_of_lspci_is_shown_as_a_drawing_and_as_the_lines_of_inspect() {
     assert!(lines.as_str().unwrap().contains("Advice: "), "{lines}");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
-
-#[test]
-fn results_inside_the_page_are_shown_at_its_start() {
-    let folder = tempfile::tempdir().unwrap();
-    let document = PageDocument { name: "run.json".to_owned(), text: client::run_file() };
-    let contents = PageContents { documents: vec![document], machine: None };
-    let Some(mut browser) = page(folder.path(), &contents) else { return };
-    browser.wait(&format!("{ROWS}.length === 2"));
-    assert_eq!(browser.value(ROWS)[0], json!(format!("{NAME} (run.json)")));
-}

@@ -244,29 +244,3 @@ fn name_taken(path: &Path) -> Failure {
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::run(format!("{}: can't be written: {error}", path.display()))
 }
-
-#[cfg(test)]
-mod tests {
-    use lanemark_lab::results;
-    use lanemark_lab::results::SavedResult;
-
-    use super::*;
-
-    #[test]
-    fn names_are_distinct_and_every_result_can_be_read() {
-        let samples = list_all().unwrap();
-        let mut names: Vec<&str> = samples.iter().map(|sample| &*sample.name).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), samples.len());
-        assert!(samples.is_sorted_by_key(|sample| sample.kind), "a kind is listed twice");
-        let read = |sample: &&Sample| sample.kind == SampleKind::Result;
-        let results: Vec<&Sample> = samples.iter().filter(read).collect();
-        assert_eq!(results.len(), 3);
-        for sample in results {
-            let text = std::str::from_utf8(sample.bytes).unwrap();
-            let saved = results::read_text(&sample.name, text).unwrap();
-            assert!(matches!(saved, SavedResult::Run(run) if run.complete), "{}", sample.name);
-        }
-    }
-}

@@ -191,15 +191,4 @@ mod tests {
         // Each value occurs 4,096 times on average, with a deviation of 64.
         assert!(counts.iter().all(|count| (3_700..4_500).contains(count)), "{counts:?}");
     }
-
-    #[test]
-    fn a_file_is_no_target_and_a_missing_folder_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("file");
-        std::fs::write(&file, "x").unwrap();
-        assert!(matches!(HostTarget::open(&file), Err(MeasureError::HostKind { .. })));
-        let missing = HostTarget::open(&folder.path().join("missing")).unwrap_err().to_string();
-        assert!(missing.contains("can't open "), "{missing}");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use lanemark_measure::{Bench, MeasureError, MeasureOutcome, MeasureSettings};
+use lanemark_measure::{Bench, MeasureError, MeasureOutcome};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{AverageMethod, Test, TestOrder, Workload};
 
@@ -51,17 +51,7 @@ pub(crate) fn run(
     overwrite: Option<&Path>,
 ) -> Result<MeasureOutcome, MeasureError> {
     let stop = AtomicBool::new(false);
-    Bench {
-        path,
-        workload,
-        seed: 42,
-        overwrite,
-        offered: None,
-        purge: None,
-        settings: MeasureSettings::default(),
-        stop: &stop,
-    }
-    .run(&mut |_| ())
+    Bench { overwrite, ..Bench::new(path, workload, 42, &stop) }.run(&mut |_| ())
 }
 
 /// Returns bytes that are neither zeros nor data that Lanemark's layout writes.

@@ -94,19 +94,6 @@ fn tick_label(tick: f64, step: f64) -> String {
 mod tests {
     use super::*;
 
-    fn labels(max: f64) -> Vec<String> {
-        let axis = Axis::new([max].into_iter(), 100.0);
-        axis.ticks().into_iter().map(|tick| tick_label(tick, axis.step)).collect()
-    }
-
-    #[test]
-    fn ticks_are_round_numbers_within_the_axis() {
-        assert_eq!(labels(1610.0), ["0", "500", "1,000", "1,500"]);
-        assert_eq!(labels(37.1), ["0", "10", "20", "30"]);
-        assert_eq!(labels(0.9), ["0.0", "0.5"]);
-        assert_eq!(labels(4.0), ["0", "1", "2", "3", "4"]);
-    }
-
     #[test]
     fn nothing_to_show_is_still_an_axis() {
         let axis = Axis::new([f64::NAN, 0.0].into_iter(), 100.0);

@@ -486,17 +486,6 @@ mod tests {
     }
 
     #[test]
-    fn points_stand_below_each_other() {
-        let mut table = Table::new(vec![Column::number("MB/s", "")]);
-        for text in ["1610", "37.2", "–"] {
-            table.push(vec![Cell::plain(text)]);
-        }
-        let mut sheet = TerminalText::new(&Style { width: 80, colour: false });
-        sheet.table(&table);
-        assert_eq!(sheet.finish(), "   MB/s\n───────\n1,610\n   37.2\n    –\n");
-    }
-
-    #[test]
     fn colour_encloses_text_and_no_spaces() {
         let mut sheet = TerminalText::new(&Style { width: 80, colour: true });
         sheet.line(&[

@@ -22,16 +22,6 @@ fn study(ratios: &[(&str, f64, Option<f64>)]) -> StudyOutcome {
 }
 
 #[test]
-fn verdicts_with_their_intervals_precede_the_published_ratios() {
-    assert_eq!(
-        answer(&fixture::study()).unwrap(),
-        "NVMe is faster than SATA, 1.95x (1.77 to 2.15; 4K QD32 read) to 3.01x (2.74 to 3.31; Seq \
-         read) in 7 of 8 tests; no difference shown, 0.94x (0.85 to 1.03; 4K read) in 1 of 8 tests. \
-         Published: 0.95x (4K read) to 3.02x (Seq read) in 8 tests."
-    );
-}
-
-#[test]
 fn only_known_published_ratios_are_listed() {
     let partly = answer(&study(&[("a", 1.5, Some(1.4)), ("b", 2.5, None), ("c", 3.0, Some(0.9))]));
     let partly = partly.unwrap();
@@ -104,22 +94,6 @@ fn a_measured_target_is_named_by_its_drive_or_by_host_and_device() {
     let mut run = fixture::measured();
     run.provenance.name = Some("my laptop".to_owned());
     assert!(first_line(&run).starts_with("my laptop reads "), "{}", first_line(&run));
-}
-
-#[test]
-fn the_answer_of_a_run_states_its_rates_and_its_end() {
-    let mut run = fixture::simulated();
-    let line = first_line(&run);
-    let wanted = "Samsung 850 PRO 1TB in sata-0 of Asus Z170-A reads up to 534 MB/s (Seq read) and writes up to 491 MB/s (Seq write).";
-    assert_eq!(line, wanted);
-    run.tests.retain(|test| test.test.name == "4K read");
-    let line = first_line(&run);
-    assert!(line.contains(" reads 9,069 IOPS (37.1 MB/s) in 4K read"), "{line}");
-    assert!(line.ends_with("with a mean latency of 110 µs."), "{line}");
-    run.complete = false;
-    assert!(first_line(&run).ends_with(" The run was interrupted."), "{}", first_line(&run));
-    run.tests.clear();
-    assert_eq!(first_line(&run), "No test has ended.");
 }
 
 #[test]

@@ -266,6 +266,7 @@ fn a_run_without_transactions_lacks_latency_and_infinite_changes() {
     let nothing = result(vec![none.clone(), none.clone(), none]);
     let printed = text(&nothing);
     assert!(!printed.contains("latency, mean"), "{printed}");
+    assert!(!printed.contains("NaN") && !printed.contains("inf"), "{printed}");
     let some = three(1.37e6, (440, 290), 0.51);
     for (a, b) in [(&nothing, &some), (&some, &nothing), (&nothing, &nothing)] {
         let printed = compared(a, b);
@@ -326,15 +327,6 @@ fn unknown_values_are_not_shown() {
     {
         assert!(!printed.contains(name), "{name}: {printed}");
     }
-}
-
-#[test]
-fn a_run_without_transactions_lacks_shares() {
-    let mut none = repeat(0.0, (1, 1), 0.5);
-    transactions_mut(&mut none).kinds.clear();
-    transactions_mut(&mut none).count = 0;
-    let printed = text(&result(vec![none]));
-    assert!(!printed.contains("NaN") && !printed.contains("inf"), "{printed}");
 }
 
 #[test]

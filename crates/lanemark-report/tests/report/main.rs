@@ -10,7 +10,6 @@ mod path_fixture;
 mod path_svg;
 mod path_table;
 mod random;
-mod shortened;
 mod size;
 mod snapshots;
 mod trial;

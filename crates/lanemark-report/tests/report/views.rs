@@ -4,8 +4,8 @@ use lanemark_report::{Style, compare_table, html, run_table, study_table};
 use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::result::steady::UnsteadyReason;
 use lanemark_schema::result::{
-    DeliveryEvidence, DirectionResult, FigureMetric, FigureRole, LatencyHistogram, LiveDelivery,
-    RatioEstimate, RunResult, Statistic, StudyOutcome, Target, TestResult, Warning,
+    DeliveryEvidence, DirectionResult, FigureMetric, LatencyHistogram, LiveDelivery, RatioEstimate,
+    RunResult, Statistic, StudyOutcome, Target, TestResult, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Operation, Test};
@@ -105,23 +105,6 @@ fn columns_without_room_are_named() {
 }
 
 #[test]
-fn colour_is_used_only_on_request() {
-    let study = fixture::study();
-    let measured = fixture::measured();
-    for view in terminal_views(&study, &measured, &PLAIN) {
-        assert!(!view.contains('\x1b'), "{view}");
-    }
-    let coloured = study_table(&study, None, true, &Style { colour: true, ..PLAIN });
-    assert!(coloured.contains("\x1b[33m+18.2%"), "the one figure off by more than 15% is marked");
-    assert!(!coloured.contains("\x1b[33m+5.8%"));
-    let mut stripped = coloured;
-    for code in ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"] {
-        stripped = stripped.replace(code, "");
-    }
-    assert_eq!(stripped, study_table(&study, None, true, &PLAIN), "colour moves nothing");
-}
-
-#[test]
 fn names_are_text_and_never_markup_or_escape_sequences() {
     let hostile = "<script>alert('x')</script>\x1b[31m\"&";
     let mut study = fixture::study();
@@ -175,14 +158,6 @@ fn a_page_asks_for_nothing_outside_itself() {
 }
 
 #[test]
-fn a_ladder_ends_at_the_last_percentile_that_requests_support() {
-    // Three thousand requests per test are enough for the 99.95th percentile, but not for the 99.99th.
-    let page = html(None, &[&fixture::simulated()]);
-    assert!(page.contains("Seq read: percentiles") && page.contains(">99.9</text>"));
-    assert!(!page.contains(">99.99</text>"));
-}
-
-#[test]
 fn the_start_of_collection_and_faults_are_marked_over_time() {
     let mut run = fixture::over_time();
     let fault = lanemark_schema::result::FaultImpact {
@@ -198,29 +173,6 @@ fn the_start_of_collection_and_faults_are_marked_over_time() {
     let page = html(None, &[&run]);
     assert!(page.contains(">fault: stuck</text>"));
     assert_eq!(page.matches(r#"class="mark fault""#).count(), 2, "one in each plot");
-}
-
-#[test]
-fn a_study_without_published_figures_lacks_their_columns() {
-    let mut study = fixture::study();
-    study.figures.clear();
-    let page = html(Some(&study), &[]);
-    let role = r#"<th scope="col">role<"#;
-    assert!(!page.contains(role) && html(Some(&fixture::study()), &[]).contains(role));
-}
-
-#[test]
-fn every_chart_and_table_can_be_read_out() {
-    let page = html(Some(&fixture::study()), &[&fixture::measured()]);
-    let count = |text: &str| page.matches(text).count();
-    assert_eq!(
-        count(r#"role="img" aria-label="#),
-        34,
-        "a chart, a budget and two distributions for each of 8 tests, and the ratios of two runs"
-    );
-    assert_eq!(count("<svg"), count(r#"role="img""#) + count(r#"aria-hidden="true""#));
-    assert_eq!(count("<th>") + count("<th class"), 0, "every header cell has its scope");
-    assert!(page.contains("Seq read. SATA: published 533 MB/s, simulated 534 MB/s; NVMe:"));
 }
 
 #[test]
@@ -303,82 +255,12 @@ fn an_empty_run_causes_neither_a_panic_nor_false_numbers() {
 
 #[test]
 fn an_unknown_value_is_a_dash_and_never_zero() {
-    let printed = study_table(&fixture::study(), Some(&fixture::measured()), true, &PLAIN);
-    let row = printed.lines().find(|line| line.starts_with("4K QD32 read")).unwrap();
-    assert!(row.ends_with('–'), "this test was not measured here: {row}");
     let mut study = fixture::study();
     study.figures.retain(|check| check.figure.test != "4K read");
     let printed = study_table(&study, None, true, &PLAIN);
     let row = printed.lines().find(|line| line.starts_with("4K read")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells, ["4K", "read", "SATA", "37.1", "±0.3%", "–", "–", "–"]);
-    let mut single = fixture::simulated();
-    for result in &mut single.tests {
-        let samples = result.samples[..1].to_vec();
-        *result = TestResult::new(&single.workload, &result.test, samples);
-    }
-    assert!(!run_table(&single, &PLAIN).contains('±'), "one repeat does not have a spread");
-}
-
-#[test]
-fn the_rows_of_a_time_budget_sum_to_the_mean_latency() {
-    let run = fixture::simulated();
-    for test in &run.tests {
-        let text = detail(&run, test, &PLAIN);
-        // The last four columns, from right to left, are share, both, service and wait.
-        let cells = |line: &str| -> Vec<String> {
-            line.split_whitespace().rev().take(4).map(|cell| cell.replace('%', "")).collect()
-        };
-        let number = |cell: &String| cell.parse::<f64>().unwrap();
-        let hops = text.lines().skip_while(|line| !line.starts_with("hop "));
-        let rows: Vec<&str> = hops.skip(2).take_while(|line| !line.starts_with('─')).collect();
-        assert_eq!(rows.len(), 8, "{text}");
-        let total = text.lines().find(|line| line.starts_with("mean latency ")).unwrap();
-        for (column, sum) in cells(total).iter().enumerate() {
-            let added: f64 = rows.iter().map(|row| number(&cells(row)[column])).sum();
-            let decimals = sum.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-            // Each row is rounded, and the total is rounded as well.
-            let rounding = 4.5 * 10f64.powi(-(decimals as i32));
-            assert!((added - number(sum)).abs() <= rounding, "{added} against {sum} in\n{text}");
-        }
-        let mean_ns = number(&cells(total)[1]) * unit_of_budget(&text);
-        let ratio = mean_ns / test.latency_mean_ns.value;
-        assert!((ratio - 1.0).abs() < 0.002, "{ratio} of the mean latency in\n{text}");
-    }
-}
-
-/// Returns the unit in the header of the budget table, in ns.
-fn unit_of_budget(printed: &str) -> f64 {
-    let header = printed.lines().find(|line| line.starts_with("hop ")).unwrap();
-    if header.contains(" ms ") { 1e6 } else { 1e3 }
-}
-
-#[test]
-fn the_busiest_hop_is_named_with_its_rate() {
-    let run = fixture::simulated();
-    let text = detail(&run, run.test("Seq read").unwrap(), &PLAIN);
-    assert!(
-        text.contains("SATA 6 Gb/s: 97% busy, carries at most 551 MB/s of this workload"),
-        "{text}"
-    );
-}
-
-#[test]
-fn calibrated_figures_are_apart_from_predicted_ones() {
-    let study = fixture::study();
-    let text = study_table(&study, None, true, &PLAIN);
-    let rows = |role: &str| text.lines().filter(|line| line.trim_end().ends_with(role)).count();
-    let count = |role| study.figures_of(role).count();
-    assert_eq!(
-        rows(")  calibrated"),
-        count(FigureRole::Calibrated),
-        "their errors are in parentheses"
-    );
-    assert_eq!(rows("   predicted"), count(FigureRole::Predicted));
-    assert!(
-        unwrapped(&text).contains("predicted 12 figures, absolute error: median 3.4%, mean 4.3%"),
-        "{text}"
-    );
 }
 
 #[test]
@@ -408,9 +290,12 @@ fn a_comparison_distinguishes_a_difference_from_the_spread() {
     let other = compare_table(("a", &a), ("b", &fixture::simulated()), true, &PLAIN);
     assert!(other.contains("interval not known in 6 tests."), "{other}");
     assert!(other.contains("Only in B: 4K QD32 read, 4K QD32 write"), "{other}");
+    let depth = b.tests[0].test.queue_depth().unwrap();
     b.tests[0].test.requests_mut().unwrap().queue_depth = 8;
     let unlike = compare_table(("a", &a), ("b", &b), true, &PLAIN);
-    assert!(unlike.contains("Same name, but different settings: Seq write"), "{unlike}");
+    let settings =
+        format!("Same name, but different settings: Seq write (queue depth {depth} and 8)");
+    assert!(unlike.contains(&settings), "{unlike}");
     let one = &mut b.tests[0].throughput_bytes_per_second;
     (one.count, one.interval_95) = (1, None);
     let single = compare_table(("a", &a), ("b", &b), true, &PLAIN);

@@ -84,16 +84,6 @@ fn acknowledged_data_is_visible_to_other_connections() {
     }
 }
 
-#[test]
-fn long_requests_go_through_whole() {
-    for served in Served::both() {
-        let mut client = served.connect();
-        let data: Vec<u8> = (0..SIZE).map(|at| (at / 512 % 251) as u8).collect();
-        client.write(0, &data, true).unwrap().unwrap();
-        assert!(client.read(0, SIZE as u32).unwrap().unwrap() == data);
-    }
-}
-
 /// A power cut keeps flushed data. Any other sector contains data that was written to it, or its previous content.
 #[test]
 fn a_power_cut_loses_only_unflushed_data() {
@@ -136,25 +126,6 @@ fn a_power_cut_loses_only_unflushed_data() {
         assert_eq!(served.session().figures().lost.len(), 1);
     }
     assert!(lost > 20, "{lost}");
-}
-
-#[test]
-fn a_drive_that_turns_read_only_refuses_writes_and_answers_reads() {
-    let served = Served::new(Wanted { faults: &["read-only at=1us"], ..Wanted::default() });
-    let mut client = served.connect();
-    std::thread::sleep(std::time::Duration::from_millis(1));
-    assert_eq!(client.write(0, &[1; 512], false).unwrap(), Err(1));
-    assert_eq!(client.read(0, 512).unwrap(), Ok(vec![0; 512]));
-}
-
-#[test]
-fn an_unreadable_range_is_an_error_of_the_drive_and_its_neighbours_are_read() {
-    let fault = "media-error at=1us range=1MiB..2MiB recovery=1ms";
-    let served = Served::new(Wanted { faults: &[fault], ..Wanted::default() });
-    let mut client = served.connect();
-    std::thread::sleep(std::time::Duration::from_millis(1));
-    assert_eq!(client.read(1 << 20, 512).unwrap(), Err(5));
-    assert!(client.read((1 << 20) - 512, 512).unwrap().is_ok());
 }
 
 #[test]

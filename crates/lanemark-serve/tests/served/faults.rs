@@ -260,6 +260,7 @@ fn faults_are_listed_cleared_and_changed_while_the_system_is_served() {
     let session = served.session();
     std::thread::sleep(Duration::from_millis(1));
     assert_eq!(client.write(0, &[1; 512], false).unwrap(), Err(1));
+    assert_eq!(client.read(0, 512).unwrap(), Ok(vec![0; 512]));
     let states = session.faults().unwrap();
     assert_eq!((states.len(), states[0].phase), (1, FaultPhase::Active));
     assert_eq!(states[0].effect.failed, 1);

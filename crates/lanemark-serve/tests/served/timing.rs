@@ -78,17 +78,6 @@ fn an_idle_server_takes_no_processor_time() {
     assert!(quietest < 2_500_000, "{quietest} ns of 250 ms");
 }
 
-#[test]
-fn a_pause_of_the_drive_is_felt() {
-    let served = Served::new(Wanted { faults: &["pause at=1us for=300ms"], ..Wanted::default() });
-    let mut client = served.connect();
-    let began = Instant::now();
-    client.read(0, 4096).unwrap().unwrap();
-    assert!(began.elapsed() > Duration::from_millis(150), "{:?}", began.elapsed());
-    let sample = served.session().figures().sample;
-    assert_eq!((sample.faults.len(), sample.faults[0].held), (1, 1));
-}
-
 /// Returns a cloud volume with 200 operations a second, which starts with `credits` credits for 1,000 operations a
 /// second.
 fn volume(credits: u64) -> SystemSpec {

@@ -1,4 +1,4 @@
-//! Third-party clients: nbdinfo, nbdcopy, qemu-img, qemu-io, and fio's nbd engine.
+//! Third-party clients: nbdinfo, nbdcopy, qemu-img and qemu-io.
 
 use std::fs;
 use std::path::Path;
@@ -85,28 +85,5 @@ fn qemu_writes_reads_and_compares() {
         tool_or_skip("qemu-img", &convert).unwrap();
         let compare = ["compare", "-f", "raw", "-F", "raw", uri, text(&image)];
         assert!(tool_or_skip("qemu-img", &compare).unwrap().contains("identical"));
-    }
-}
-
-#[test]
-fn fio_verifies_its_writes() {
-    for served in Served::both() {
-        let uri = format!("--uri={}", served.session().address().unwrap());
-        let words = [
-            "--name=verify",
-            "--ioengine=nbd",
-            &uri,
-            "--rw=randwrite",
-            "--bs=4k",
-            "--iodepth=16",
-            "--size=8m",
-            "--verify=crc32c",
-            "--verify_fatal=1",
-            "--verify_state_save=0",
-            "--fsync=64",
-        ];
-        // The engine is available if fio was built with libnbd.
-        let Some(output) = tool_or_skip("fio", &words) else { return };
-        assert!(output.contains("err= 0"), "{output}");
     }
 }

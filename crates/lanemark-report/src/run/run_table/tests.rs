@@ -81,6 +81,16 @@ fn a_shortened_run_states_its_part_and_its_drive() {
         let text = text_of(samples).unwrap();
         assert_eq!(text, format!("{start} {}", end.replace("5,000,000", "5.00 million")));
     }
+    // The note about convergence has the requests of a test that converged.
+    let also_converged = |drive_factor| {
+        let sample = similar(168, drive_factor, 5_000);
+        text_of(vec![Sample { similar: sample.similar, ..converged(21_000, 4_000_000, 0.002) }])
+    };
+    assert_eq!(
+        also_converged(168).unwrap(),
+        "Simulated on a drive with 1/168 of the capacity. --full simulates all requests."
+    );
+    assert_eq!(also_converged(1), None);
 }
 
 #[test]
