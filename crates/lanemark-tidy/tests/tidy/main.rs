@@ -146,3 +146,8 @@ fn statements_bind_one_expression() {
 fn tracked_files_are_the_projects_own() {
     assert_empty(&tracked::foreign(&TREE.root));
 }
+
+#[test]
+fn documents_name_files_that_exist() {
+    assert_empty(&tracked::missing(&TREE.root));
+}
