@@ -1,4 +1,4 @@
-//! The same transactions leave the same contents on a server and on SQLite.
+//! Compares the contents that transactions leave on a server with the contents on SQLite.
 
 use std::path::Path;
 
