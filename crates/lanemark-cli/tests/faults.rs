@@ -1,5 +1,5 @@
-//! `--fault` as a user sees it: the counts and the recovery of a fault, identical bytes for a seed, and all errors in one
-//! message.
+//! `--fault` as a user sees it: the counts and the recovery of a fault, identical bytes for a seed, and all errors in
+//! one message.
 
 use std::path::Path;
 

@@ -39,8 +39,8 @@ fn is_plain_drive(device: &InspectedDevice) -> bool {
 const INTEL: u16 = 0x8086;
 
 /// Returns a finding if a device is a volume of an adapter, which hides the drives. A drive that the adapter passes
-/// through reports ATA, or a SATA or SAS link. Intel's RAID functions, VMD and the RAID mode of a chipset, hide no drive
-/// from the kernel.
+/// through reports ATA, or a SATA or SAS link. Intel's RAID functions, VMD and the RAID mode of a chipset, show all
+/// drives to the kernel.
 fn hidden_device_finding(device: &InspectedDevice) -> Option<Finding> {
     let adapter = hops(device).find(|hop| role(hop) == Some(PciFunctionKind::Raid))?;
     let is_intel = matches!(adapter.part, InspectedHopKind::Pci { vendor: Some(INTEL), .. })

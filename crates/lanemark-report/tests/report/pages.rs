@@ -25,7 +25,7 @@ fn a_study_without_published_figures_lacks_their_section_and_columns() {
 }
 
 #[test]
-fn a_short_page_has_no_list_of_sections() {
+fn only_a_long_page_lists_its_sections() {
     let empty = RunResult { tests: Vec::new(), warnings: Vec::new(), ..fixture::measured() };
     assert!(!html(None, &[&empty]).contains("<nav"));
 }

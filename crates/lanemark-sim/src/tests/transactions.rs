@@ -157,8 +157,8 @@ fn one_user_waits_for_the_sum_of_its_parts() {
     assert_within(seen.response.mean_ns() / 1e3, parts, 0.02);
 }
 
-/// A user that waits for locks takes longer by the lock factor, and waits for its own writes like for its reads. Counted
-/// requests are submitted at the counted rate, regardless of the buffer.
+/// A user that waits for locks takes longer by the lock factor, and waits for its own writes like for its reads.
+/// Counted requests are submitted at the counted rate, regardless of the buffer.
 #[test]
 fn locks_and_awaited_writes_take_their_time() {
     let mut own = plain();
