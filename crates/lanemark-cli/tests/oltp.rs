@@ -299,7 +299,7 @@ fn runs_on_databases_are_results_as_all_others_are() {
         .fails_saying(2, "are results of different tests");
     let table = lanemark!(here, &["report", "new.json", "--format", "table"]).stdout();
     assert!(table.contains("SQLite 3.") && table.contains("tpm"), "{table}");
-    let json = lanemark!(here, &["report", "new.json", "--format", "json"]).stdout();
+    let json = lanemark!(here, &["report", "new.json", "--json"]).stdout();
     std::fs::write(here.join("again.json"), json).unwrap();
     let same = lanemark!(here, &["compare", "new.json", "again.json"]).stdout();
     assert!(same.contains("no difference shown"), "{same}");

@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use lanemark_measure::{EngineKind, ErrorReaction, Preconditioning};
 
 use super::{FioCommandArgs, NameArgs, RunArgs, SeriesArgs, TraceArgs, WorkloadScaleArgs};
-use crate::output::formats::OutputFormat;
+use crate::output::formats::ForeignFormat;
 
 /// Options of a workload, which do not apply to the measurement of a host.
 const HOST_CONFLICTS: [&str; 4] = ["workload", "out", "no_save", "fio_command"];
@@ -27,9 +27,9 @@ pub(crate) struct BenchArgs {
     /// Allow this existing file to be overwritten; must name the same file as TARGET
     #[arg(long, help_heading = "Permission to overwrite", value_name = "PATH")]
     pub(crate) overwrite: Option<PathBuf>,
-    /// Output format on stdout [default: table]
+    /// Print the result in another program's format instead of a table
     #[arg(long, help_heading = "Output", value_name = "FORMAT", conflicts_with = "json")]
-    pub(crate) format: Option<OutputFormat>,
+    pub(crate) format: Option<ForeignFormat>,
     /// Control socket of the `lanemark serve` whose drive is measured; not needed if the server runs on this machine
     /// and serves one of its disks or files
     #[arg(long, value_name = "SOCKET")]

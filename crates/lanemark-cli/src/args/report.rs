@@ -12,7 +12,7 @@ use lanemark_schema::workload::Pattern;
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
 
 use super::NameArgs;
-use crate::output::formats::OutputFormat;
+use crate::output::formats::ForeignFormat;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -42,9 +42,9 @@ pub(crate) struct ReportArgs {
     /// Write to this file instead of stdout, in the form that its name selects
     #[arg(long, help_heading = "Output", value_name = "FILE", requires = "results")]
     pub(crate) out: Option<PathBuf>,
-    /// Output format on stdout [default: table]
+    /// Print the result in another program's format instead of a table
     #[arg(long, help_heading = "Output", value_name = "FORMAT", conflicts_with_all = ["json", "out"])]
-    pub(crate) format: Option<OutputFormat>,
+    pub(crate) format: Option<ForeignFormat>,
     /// Print JSON instead of text
     #[arg(long, help_heading = "Output", conflicts_with = "out")]
     pub(crate) json: bool,

@@ -8,7 +8,7 @@ use super::{
     FioCommandArgs, HostOption, MemoryArgs, NameArgs, RunArgs, SeriesArgs, TraceArgs,
     WorkloadScaleArgs,
 };
-use crate::output::formats::OutputFormat;
+use crate::output::formats::ForeignFormat;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = with_systems("\
@@ -48,9 +48,9 @@ pub(crate) struct SimArgs {
     /// Simulate each test and its repeats completely, instead of stopping when the figures have converged
     #[arg(long)]
     pub(crate) full: bool,
-    /// Output format on stdout [default: table]
+    /// Print the result in another program's format instead of a table
     #[arg(long, help_heading = "Output", value_name = "FORMAT", conflicts_with = "json")]
-    pub(crate) format: Option<OutputFormat>,
+    pub(crate) format: Option<ForeignFormat>,
     #[command(flatten)]
     pub(crate) trace: TraceArgs,
     /// Replay the requests of all devices of a trace on one drive, at their original offsets

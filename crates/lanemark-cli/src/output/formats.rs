@@ -13,13 +13,9 @@ use crate::output;
 use crate::output::failure::Failure;
 use crate::output::messages::tell;
 
-/// The format of the output on stdout.
+/// A format for another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// A table
-    Table,
-    /// The result as JSON, as it is saved
-    Json,
+pub(crate) enum ForeignFormat {
     /// The JSON that fio prints with --output-format=json+
     FioJson,
     /// The text that CrystalDiskMark copies to the clipboard, with medians
@@ -61,19 +57,18 @@ pub(crate) fn tell(opened: &OpenedWorkload, buffered: bool) {
     }
 }
 
-/// Returns the result in another program's format; `None` for our own formats.
-pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Option<String> {
-    match format? {
-        OutputFormat::Table | OutputFormat::Json => None,
-        OutputFormat::Csv => Some(csv(&RunTable::Tests.columns(result))),
-        OutputFormat::FioJson => {
+/// Returns the result in another program's format.
+pub(crate) fn foreign(result: &RunResult, format: ForeignFormat) -> String {
+    match format {
+        ForeignFormat::Csv => csv(&RunTable::Tests.columns(result)),
+        ForeignFormat::FioJson => {
             let began = humantime::parse_rfc3339(&result.provenance.started_at).ok();
             let since = began.and_then(|began| began.duration_since(std::time::UNIX_EPOCH).ok());
-            Some(fio_json::write(result, since.map_or(0, |since| since.as_secs())))
+            fio_json::write(result, since.map_or(0, |since| since.as_secs()))
         }
-        OutputFormat::CrystalDiskMark => Some(crystaldiskmark::write(result, LineEnd::CrLf)),
-        OutputFormat::Bencher => Some(continuous::bencher(result)),
-        OutputFormat::GithubBenchmark => Some(continuous::github_benchmark(result)),
+        ForeignFormat::CrystalDiskMark => crystaldiskmark::write(result, LineEnd::CrLf),
+        ForeignFormat::Bencher => continuous::bencher(result),
+        ForeignFormat::GithubBenchmark => continuous::github_benchmark(result),
     }
 }
 
@@ -120,13 +115,13 @@ pub(crate) fn with(text: String, more: &str) -> String {
 pub(crate) fn result_text(
     result: &RunResult,
     json: bool,
-    format: Option<OutputFormat>,
+    format: Option<ForeignFormat>,
     requested: RequestedSections,
 ) -> Result<String, Failure> {
-    if let Some(text) = foreign(result, format) {
-        return Ok(text);
+    if let Some(format) = format {
+        return Ok(foreign(result, format));
     }
-    if json || format == Some(OutputFormat::Json) {
+    if json {
         return Ok(json::text(result)?);
     }
     let style = output::style();

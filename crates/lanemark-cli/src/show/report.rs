@@ -13,7 +13,7 @@ use lanemark_schema::result::{RunResult, Target};
 
 use crate::args::ReportArgs;
 use crate::output::failure::{CommandOutcome, Failure};
-use crate::output::formats::{OutputFormat, RequestedSections};
+use crate::output::formats::{ForeignFormat, RequestedSections};
 use crate::output::messages::tell;
 use crate::output::outlets::PAGE;
 use crate::output::{self, formats, other_text, provenance};
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<CommandOutcome, Failure> {
 
 /// Rejects `--table` for a form without a choice of tables.
 fn check_table(args: &ReportArgs, form: Option<OutForm>) -> Result<(), Failure> {
-    let is_csv = form == Some(OutForm::Csv) || args.format == Some(OutputFormat::Csv);
+    let is_csv = form == Some(OutForm::Csv) || args.format == Some(ForeignFormat::Csv);
     if args.table.is_some() && !is_csv {
         return Err(Failure::input("--table applies only to CSV")
             .hint("use --out FILE.csv or --format csv, or remove --table"));
@@ -84,24 +84,18 @@ fn name_runs(args: &ReportArgs, set: &mut ResultSet) -> Result<(), Failure> {
 
 /// Returns the set as text for stdout.
 fn text(args: &ReportArgs, set: &ResultSet) -> Result<String, Failure> {
-    let format = if args.json { Some(OutputFormat::Json) } else { args.format };
-    match format {
-        Some(OutputFormat::Json) => Ok(match (&set.study, set.runs.as_slice()) {
+    match args.format {
+        _ if args.json => Ok(match (&set.study, set.runs.as_slice()) {
             (Some(study), []) => json::text(study)?,
             _ => json::text(set.only_run()?)?,
         }),
-        Some(OutputFormat::Csv) => Ok(csv(args, set.only_run()?)),
-        Some(
-            OutputFormat::FioJson
-            | OutputFormat::CrystalDiskMark
-            | OutputFormat::Bencher
-            | OutputFormat::GithubBenchmark,
-        ) => {
+        Some(ForeignFormat::Csv) => Ok(csv(args, set.only_run()?)),
+        Some(format) => {
             let run = set.only_run()?;
             check_requests(run)?;
-            Ok(formats::foreign(run, format).unwrap_or_default())
+            Ok(formats::foreign(run, format))
         }
-        Some(OutputFormat::Table) | None => table(set),
+        None => table(set),
     }
 }
 

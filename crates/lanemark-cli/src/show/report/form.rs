@@ -12,7 +12,7 @@ use lanemark_study::workload;
 use super::check_requests;
 use crate::args::ReportArgs;
 use crate::output::failure::Failure;
-use crate::output::formats::{self, OutputFormat};
+use crate::output::formats::{self, ForeignFormat};
 use crate::output::outlets::{PAGE, PLOT, WORKLOAD};
 use crate::output::saving::{Destination, ResultSaver};
 
@@ -144,7 +144,7 @@ impl Reservation {
 }
 
 fn fio_json(run: &RunResult) -> String {
-    formats::foreign(run, Some(OutputFormat::FioJson)).unwrap_or_default()
+    formats::foreign(run, ForeignFormat::FioJson)
 }
 
 /// Returns the drawing of the requested chart.
