@@ -404,11 +404,13 @@ fn names_do_nothing_to_a_terminal_or_a_table() {
         assert!(found.is_empty(), "{found:?} in {text:?}");
         assert!(!text.replace("\r\n", "").contains('\r'), "{text:?}");
     };
-    for format in ["table", "crystaldiskmark", "csv", "fio-json", "json"] {
-        let (stdout, message) = folder.ends(&["report", "evil.json", "--format", format], 0);
+    let formats = ["--format=crystaldiskmark", "--format=csv", "--format=fio-json", "--json"];
+    for form in std::iter::once(None).chain(formats.map(Some)) {
+        let arguments: Vec<&str> = ["report", "evil.json"].into_iter().chain(form).collect();
+        let (stdout, message) = folder.ends(&arguments, 0);
         printed(&stdout);
         printed(&message);
-        if format == "json" {
+        if form == Some("--json") {
             let again: Value = serde_json::from_str(&stdout).unwrap();
             assert_eq!(again["workload"]["name"], evil, "JSON loses nothing");
         }
@@ -506,7 +508,7 @@ fn a_warning_is_reported_once_with_its_tests() {
     let warning = |test: &str| serde_json::json!({"kind": "punted", "test": test, "workers": 3});
     run["warnings"] = ["4K", "8K", "16K"].map(warning).to_vec().into();
     folder.write("warnings.json", &run.to_string());
-    let (printed, _) = folder.ends(&["report", "warnings.json", "--format", "table"], 0);
+    let (printed, _) = folder.ends(&["report", "warnings.json"], 0);
     assert_eq!(warnings(&printed), 1, "{printed}");
     let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(

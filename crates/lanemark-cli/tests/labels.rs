@@ -52,7 +52,7 @@ fn rows_of_every_built_in_workload_are_distinct_at_every_width() {
         std::fs::write(folder.path().join("run.json"), run.to_string()).unwrap();
         let wanted: BTreeSet<&str> = tests.iter().map(|test| test.name.as_str()).collect();
         for columns in [60, 80, 100] {
-            let table = lanemark!(folder.path(), &["report", "run.json", "--format", "table"])
+            let table = lanemark!(folder.path(), &["report", "run.json"])
                 .env("COLUMNS", columns.to_string())
                 .stdout();
             assert!(

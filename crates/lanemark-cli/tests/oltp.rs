@@ -297,7 +297,7 @@ fn runs_on_databases_are_results_as_all_others_are() {
     let both = ["--present", "postgresql.json", "--other", "more.json"];
     lanemark!(here, &[&["plan", "fleet"], &both[..]].concat())
         .fails_saying(2, "are results of different tests");
-    let table = lanemark!(here, &["report", "new.json", "--format", "table"]).stdout();
+    let table = lanemark!(here, &["report", "new.json"]).stdout();
     assert!(table.contains("SQLite 3.") && table.contains("tpm"), "{table}");
     let json = lanemark!(here, &["report", "new.json", "--json"]).stdout();
     std::fs::write(here.join("again.json"), json).unwrap();
