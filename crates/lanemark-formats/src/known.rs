@@ -131,8 +131,17 @@ const SCRIPTS: &[Entry] = &[(&["#!/", "fio "], "a shell script that runs fio", S
 
 /// Returns the format of a text that contains the strings of an entry within its first MiB.
 pub(crate) fn find(text: &str) -> Option<KnownFormat> {
+    find_in(text, entries())
+}
+
+/// Returns the format of a text like [`find`], if it is a result or a load.
+pub(crate) fn find_result(text: &str) -> Option<KnownFormat> {
+    find_in(text, [RESULTS, LOADS].into_iter().flatten())
+}
+
+fn find_in(text: &str, mut entries: impl Iterator<Item = &'static Entry>) -> Option<KnownFormat> {
     let head = text.char_indices().nth(1 << 20).map_or(text, |(end, _)| &text[..end]);
-    entries()
+    entries
         .find(|(parts, ..)| parts.iter().all(|part| head.contains(part)))
         .map(|&(_, name, advice)| KnownFormat { name, advice })
 }
@@ -144,6 +153,7 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drives;
     use crate::recognised::{RecognisedFormat, recognise};
 
     /// No entry hides another one, and no reader takes the text of an entry for its own.
@@ -152,7 +162,12 @@ mod tests {
         for (parts, name, advice) in entries() {
             let known = KnownFormat { name, advice };
             let text = format!("-\n{}\n", parts.join("\n"));
-            assert_eq!(recognise(&text), RecognisedFormat::Known(known), "{parts:?}");
+            if drives::is_ours(&text) {
+                let error = drives::read(&text, "f").unwrap_err().to_string();
+                assert_eq!(error, format!("f: is {name}"), "{parts:?}");
+            } else {
+                assert_eq!(recognise(&text), RecognisedFormat::Known(known), "{parts:?}");
+            }
         }
     }
 }

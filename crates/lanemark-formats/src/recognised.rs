@@ -77,23 +77,26 @@ pub fn recognise(text: &str) -> RecognisedFormat {
             });
         }
     }
-    if let Some(known) = known::find(text) {
-        return RecognisedFormat::Known(known);
-    }
     let first = text.trim_start().lines().next().unwrap_or_default();
-    let is_command = !is_json && crate::command_lines::is_command(first);
-    let (name, advice) = if is_command {
-        ("a command line", "it is a workload: `lanemark sim SYSTEM -- fio …`")
-    } else if !is_json && crate::fio::is_job_file(text) {
-        ("a fio job file", WORKLOAD)
+    let named = |name, advice| Some(KnownFormat { name, advice });
+    let known = if !is_json && crate::fio::is_job_file(text) {
+        named("a fio job file", WORKLOAD)
+    } else if let Some(known) = known::find_result(text) {
+        Some(known)
     } else if drives::is_ours(text) {
-        ("another program's text about drives", INSPECT)
-    } else if is_json {
-        return RecognisedFormat::Result(F::FioJson);
+        named("another program's text about drives", INSPECT)
+    } else if let Some(known) = known::find(text) {
+        Some(known)
+    } else if !is_json && crate::command_lines::is_command(first) {
+        named("a command line", "it is a workload: `lanemark sim SYSTEM -- fio …`")
     } else {
-        return RecognisedFormat::Unknown;
+        None
     };
-    RecognisedFormat::Known(KnownFormat { name, advice })
+    match known {
+        Some(known) => RecognisedFormat::Known(known),
+        None if is_json => RecognisedFormat::Result(F::FioJson),
+        None => RecognisedFormat::Unknown,
+    }
 }
 
 /// Returns whether the text begins like JSON. A section in other formats also begins with a bracket.
@@ -129,6 +132,11 @@ mod tests {
             ("01:00.0 Non-Volatile memory controller: Samsung", "lspci's output"),
             ("fio --rw=read", "a command line"),
             ("; a job\n[seq]\nrw=read\nbs=1m\n", "a fio job file"),
+            ("#!/usr/bin/env fio\n# fio job\n[a]\nrw=read\nbs=1m\n", "a fio job file"),
+            (
+                "smartctl 7.3\nx\n$ df\nFilesystem Mounted on\n",
+                "another program's text about drives",
+            ),
             ("", "unknown"),
             ("hello", "unknown"),
         ] {
