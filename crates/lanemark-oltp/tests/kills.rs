@@ -98,7 +98,7 @@ mod on_a_server {
     use crate::server::server;
     use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 
-    /// Returns a server with a loaded database, or `None` if its programs are not installed.
+    /// Returns a server with a loaded database, if its programs are installed.
     fn loaded() -> Option<(tempfile::TempDir, ManagedServer)> {
         let (folder, server) = server()?;
         load_into(&server.database(), SCALE).unwrap();

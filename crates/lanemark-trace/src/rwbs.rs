@@ -15,11 +15,7 @@ pub(crate) fn direction(kind: &[u8]) -> (bool, Option<Operation>) {
         [letter, ..] => (false, *letter),
         [] => (false, b'N'),
     };
-    let operation = match letter {
-        b'R' => Some(Operation::Read),
-        b'W' => Some(Operation::Write),
-        b'D' => Some(Operation::Trim),
-        _ => None,
-    };
-    (flush_first, operation)
+    let operations = [(b'R', Operation::Read), (b'W', Operation::Write), (b'D', Operation::Trim)];
+    let operation = operations.into_iter().find(|(known, _)| *known == letter);
+    (flush_first, operation.map(|(_, operation)| operation))
 }

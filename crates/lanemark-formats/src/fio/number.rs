@@ -132,7 +132,9 @@ mod tests {
         {
             assert!(size(bad, 1024).is_err(), "{bad}");
         }
+        assert!(size("99999999p", 1024).is_err(), "more than 64 bits");
     }
+
     #[test]
     fn every_suffix_of_a_time_has_its_length_in_every_unit() {
         const SECOND: u64 = 1_000_000;

@@ -11,7 +11,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Returns a server in a folder that any account can reach, or `None` if the programs are not installed.
+/// Returns a server in a folder that any account can reach, if the programs are installed.
 pub(crate) fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
     if programs().is_none() {
         lanemark_testbed::skipped("PostgreSQL is not installed (package postgresql)");
