@@ -207,6 +207,7 @@ mod tests {
         let deep = format!("{{\"blockdevices\": {}", "[".repeat(100_000));
         assert!(read(&deep, "f").is_err());
     }
+
     #[test]
     fn each_output_after_a_prompt_is_read_by_its_own_reader() {
         let text = "user@box:~$ lsusb -t\n/:  Bus 02.Port 1: Dev 1, Class=root_hub, Driver=xhci_hcd/4p, 5000M\n    \

@@ -153,6 +153,7 @@ mod tests {
         }
         assert!(localised_number("x").is_none() && localised_number("").is_none());
     }
+
     #[test]
     fn every_part_of_a_date_has_its_bounds() {
         for (text, wanted) in [

@@ -250,6 +250,7 @@ fn reads_and_writes_that_fio_does_not_separate_are_kept_together() {
     let again = import(&fio_json::write(&result, 0));
     assert_eq!(again.tests[0].iops, result.tests[0].iops);
 }
+
 #[test]
 fn runs_after_each_other_are_all_imported() {
     let one = output(options(), &[("read", direction(2_000, &measure()))]);

@@ -110,6 +110,7 @@ fn clients_are_separate_tests_and_their_sum_is_omitted() {
     assert!(imported.notes.iter().any(|note| note.contains("sum over all clients")));
     assert_eq!(imported.timestamp, Some(1_795_181_870));
 }
+
 /// Returns the keys of a JSON text in order, without numeric keys.
 fn keys(text: &str) -> Vec<&str> {
     let lines = text.lines().filter_map(|line| line.trim().split_once("\" :"));
@@ -137,6 +138,7 @@ fn written_output_has_fios_keys_in_fios_order() {
     };
     assert_eq!(head(written), head(PLUS));
 }
+
 #[test]
 fn requests_that_failed_are_written_and_read_back() {
     let mut run = read(PLUS).result;

@@ -84,6 +84,7 @@ mod tests {
         (config[0x78], config[0x79]) = (0x20, 0x20);
         config
     }
+
     #[test]
     fn lists_that_are_cut_or_go_round_end() {
         assert_eq!(PcieConfig::parse(&config()[..UNPRIVILEGED]), None);

@@ -199,6 +199,7 @@ fn lspci_shows_the_links_of_controllers_without_their_drives() {
     let findings = finding_texts(&inspection).join("\n");
     assert!(findings.contains("0000:05:00.0") && findings.contains("PCIe 3.0 x1"), "{findings}");
 }
+
 #[test]
 fn foreign_and_spoilt_texts_do_no_harm() {
     for text in

@@ -47,6 +47,7 @@ CPU, NUMA node 0
 "
     );
 }
+
 #[test]
 fn a_partition_is_shown_with_the_drive_below_it() {
     let tree = laptop((GEN4, 4), [(GEN4, 4), (GEN4, 4)]);

@@ -74,6 +74,7 @@ fn drives_that_outrun_their_wide_port_and_a_slow_phy_are_found() {
         ]
     );
 }
+
 fn switch() -> Tree {
     let tree = Tree::new();
     tree.switch(4);

@@ -127,6 +127,7 @@ fn compression(traits: &TargetTraits<'_>, file: impl AsFd) -> Option<String> {
     if traits.block_device.is_some_and(|name| name.starts_with("zram")) {
         return Some("a compressed block device in memory (zram)".to_owned());
     }
+
     /// The flag `STATX_ATTR_COMPRESSED` of `linux/stat.h`.
     const COMPRESSED: u64 = 0x4;
     let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS).ok()?;

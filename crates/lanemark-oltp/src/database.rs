@@ -31,10 +31,12 @@ impl FromStr for Database {
             Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
                 Ok(Self(Arc::new(PostgresDatabase::new(name)?)))
             }
+
             #[cfg(feature = "mysql")]
             Some(("mysql" | "mariadb", rest)) if rest.starts_with("//") => {
                 Ok(Self(Arc::new(MysqlDatabase::new(name)?)))
             }
+
             #[cfg(not(feature = "mysql"))]
             Some(("mysql" | "mariadb", _)) => {
                 Err(OltpError::NotBuiltIn { database: "MariaDB and MySQL", feature: "mysql" })

@@ -47,6 +47,7 @@ enum End {
     TimeAfterRamp,
     Copy,
 }
+
 /// The ramp of a test that ends after a time.
 const RAMP: Duration = Duration::from_microseconds(200_000);
 const STATES: [DriveCondition; 4] = [

@@ -93,6 +93,7 @@ fn faster(times: PageTimes, by: u64) -> PageTimes {
 fn systems() -> Vec<(String, SystemSpec)> {
     all_systems(false)
 }
+
 /// Returns the library's flash drives, each in a port of the first platform that accepts it.
 fn all_systems(with_rated: bool) -> Vec<(String, SystemSpec)> {
     let mut systems = placed::systems(|library, name| {
@@ -246,6 +247,7 @@ fn a_faster_front_end_does_not_slow_mixed_sequential_loads() {
     }
     assert!(settled >= 6 && lost.is_empty(), "{settled} settled: {lost:#?}");
 }
+
 /// Two commands once ran in lockstep over SATA, and a drive with a faster command engine read less.
 #[test]
 fn ladders_that_once_lost_lose_nothing() {

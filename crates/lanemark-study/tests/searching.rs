@@ -94,6 +94,7 @@ fn a_search_of_entries_needs_every_word() {
     // A number whose drive the library lacks is a word without a match.
     assert!(found("MZ-V8P9T0BW").1.contains(&"v8p9t0bw".to_owned()));
 }
+
 #[test]
 fn more_drives_than_ports_lead_to_a_platform_with_the_ports() {
     let hint = |system: &str| {

@@ -123,6 +123,7 @@ fn a_share_of_a_drive_is_a_percentage_that_its_condition_permits() {
     let seen = settings_say("intel-optane-905p-960gb@workstation-z170:m2", &[(BESIDE, "25%")]);
     assert!(seen.contains("not for 3D XPoint"), "{seen}");
 }
+
 /// Returns the times that the flash of the SATA drive needs to read its pages.
 fn page_times(settings: &[(&str, &str)]) -> PageTimes {
     let system = with_settings(SATA, settings).unwrap();

@@ -230,6 +230,7 @@ fn several_devices_are_one_on_request() {
     let devices: Vec<u32> = reader.by_ref().map(|one| one.unwrap().device).collect();
     assert_eq!((devices, reader.devices().len()), (vec![0, 0, 0], 2));
 }
+
 #[test]
 fn blkparse_gives_the_requests_that_were_queued() {
     let expected = [
@@ -364,6 +365,7 @@ fn a_truncated_last_line_is_an_error() {
         assert!(error.hint.as_ref().unwrap().contains("cut short"), "{error:?}");
     }
 }
+
 fn any_arrival() -> impl Strategy<Value = TraceArrival> {
     let operation = prop_oneof![Just(Read), Just(Write), Just(Flush), Just(Trim)];
     (operation, 0u64..1 << 50, 1u64..1 << 20, 0u32..3, 0u64..1_000_000).prop_map(

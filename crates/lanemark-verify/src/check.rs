@@ -379,12 +379,15 @@ mod tests {
         fn refusal(&self) -> Option<&str> {
             None
         }
+
         fn outstanding(&self) -> u32 {
             (self.pushed.len() + self.ready.len()) as u32
         }
+
         fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
             &mut self.buffers[slot as usize]
         }
+
         fn push(&mut self, slot: u32, transfer: EngineRequest) {
             let EngineRequest { offset, skip, length, .. } = transfer;
             let end = offset + u64::from(length);
@@ -397,13 +400,16 @@ mod tests {
             let moved = if length > 1024 { length / 2 / 512 * 512 } else { length };
             self.pushed.push((slot, if bad { -libc::EIO } else { moved as i32 }));
         }
+
         fn submit(&mut self) -> io::Result<()> {
             Ok(())
         }
+
         fn submit_and_wait(&mut self, _: Option<u64>) -> io::Result<()> {
             self.ready.append(&mut self.pushed);
             Ok(())
         }
+
         fn next_completion(&mut self) -> Option<(u32, i32)> {
             self.ready.pop()
         }

@@ -265,6 +265,7 @@ fn the_largest_numbers_are_refused_or_read() {
         }
     }
 }
+
 #[test]
 fn includes_are_expanded_where_they_are_named() {
     let jobs = read("[global]\nsize=1m\ninclude more.fio\nbs=8k\n");

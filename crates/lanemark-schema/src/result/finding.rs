@@ -342,6 +342,7 @@ impl fmt::Display for LineRate {
         }
     }
 }
+
 /// Formats a rate in MB/s.
 fn megabytes(rate: BytesPerSecond) -> String {
     rate_text(rate.0 as f64)

@@ -347,6 +347,7 @@ mod tests {
         assert_eq!("5.7 W".parse(), Ok(Watts::from_milliwatts(5_700)));
         assert_eq!("50 Wh".parse::<Joules>(), "180 kJ".parse());
     }
+
     #[test]
     fn a_bare_number_is_an_error_that_lists_the_units() {
         let error = "115".parse::<Duration>().unwrap_err();

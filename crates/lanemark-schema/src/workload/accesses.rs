@@ -189,6 +189,7 @@ mod tests {
             (0..100_000).filter(|_| stream.next_access().operation == Operation::Read).count();
         assert!((69_300..70_700).contains(&reads), "{reads} reads of 100000");
     }
+
     fn thirds() -> Vec<PatternZone> {
         let zone = |share, span| PatternZone {
             share: Ratio::new(share).unwrap(),
@@ -196,6 +197,7 @@ mod tests {
         };
         vec![zone(0.5, 0.05), zone(0.3, 0.15), zone(0.2, 0.8)]
     }
+
     #[test]
     fn sizes_come_in_their_shares_and_sequential_ones_follow_each_other() {
         let size = |kibi, share| SizeShare { block: Bytes::kibi(kibi), share };

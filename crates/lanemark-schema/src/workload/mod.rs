@@ -401,6 +401,7 @@ pub(crate) mod tests {
     fn requests_of(test: &mut Test) -> &mut SyntheticRequests {
         test.requests_mut().unwrap()
     }
+
     #[test]
     fn each_bound_is_named() {
         assert_eq!(random_read().check(), Ok(()));

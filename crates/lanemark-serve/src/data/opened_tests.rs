@@ -96,6 +96,7 @@ fn a_file_keeps_its_size_and_its_image() {
     data.read(4096, &mut bytes).unwrap();
     assert!(bytes[..512] == [1; 512] && bytes[512..] == [3; 512]);
 }
+
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =

@@ -25,12 +25,15 @@ impl DecodableCommand for Command {
     fn queue(&self) -> QueueNumber {
         self.queue
     }
+
     fn operation(&self) -> Operation {
         self.operation
     }
+
     fn length(&self) -> Bytes {
         SLOT * self.units
     }
+
     fn put_back(&mut self) {
         assert!(!self.put_back, "no command is put back twice");
         self.put_back = true;

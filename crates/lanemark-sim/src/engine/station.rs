@@ -149,6 +149,7 @@ mod tests {
     fn us(microseconds: u64) -> Duration {
         Duration::from_microseconds(microseconds)
     }
+
     fn at(microseconds: u64) -> Instant {
         Instant::ZERO + us(microseconds)
     }

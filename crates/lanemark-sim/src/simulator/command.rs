@@ -178,12 +178,15 @@ impl DecodableCommand for Command {
     fn queue(&self) -> QueueNumber {
         self.queue
     }
+
     fn operation(&self) -> Operation {
         self.operation
     }
+
     fn length(&self) -> Bytes {
         self.length
     }
+
     fn put_back(&mut self) {
         self.put_back = true;
     }

@@ -141,6 +141,7 @@ impl SystemSpec {
             faults: Vec::new(),
         }
     }
+
     /// Returns a 64 MiB hard disk with the values of [`DiskSpec::example`], attached with AHCI over SATA at 6 Gb/s.
     pub fn example_disk() -> Self {
         let mut system = Self::example();

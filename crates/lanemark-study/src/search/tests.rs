@@ -10,6 +10,7 @@ fn names_found(text: &str) -> Vec<String> {
     let result = LibraryIndex::new(&library).find(&library, text, Some(PRESENT), 8);
     result.found.into_iter().map(|one| one.system).collect()
 }
+
 #[test]
 fn parts_that_a_text_does_not_name_stay() {
     assert_eq!(names_found("m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");

@@ -106,6 +106,7 @@ fn one_sentence(spoil: impl FnOnce(&Path), words: &[&str]) {
         assert!(faults[0].contains(word), "no \"{word}\" in \"{}\"", faults[0]);
     }
 }
+
 #[test]
 fn a_file_that_is_created_by_another_function_is_reported() {
     for call in [

@@ -295,6 +295,7 @@ mod tests {
         assert!(drive.findings[0].contains("3.0 Gb/s, but the drive supports 6.0 Gb/s"));
         assert!(read_any("smartctl 7.3\nSmartctl open device failed\n", "f").is_err());
     }
+
     #[test]
     fn several_drives_other_locales_and_the_tables_of_ata_and_sas_are_read() {
         let text = "smartctl 6.6 2016-05-31 r4324 [x86_64-linux-4.15.0] (local build)\n\

@@ -125,6 +125,7 @@ fn a_difference_contains_the_values_between_two_states() {
     assert_eq!((since.count(), since.percentile_ns(50.0).map(|ns| ns / 10_000)), (500, Some(75)));
     assert_eq!(before.since(&before), LatencyHistogram::new());
 }
+
 #[test]
 fn stated_percentiles_come_back_as_stated_and_others_not_at_all() {
     let stated = vec![(50.0, 100_000), (95.0, 200_000), (99.0, 200_500)];

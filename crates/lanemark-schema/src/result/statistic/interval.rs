@@ -163,6 +163,7 @@ mod tests {
             }
         }
     }
+
     #[test]
     fn the_approximation_for_many_repeats_continues_the_exact_ranks() {
         for count in [300, 500, 800] {
