@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use lanemark_testbed::{lanemark, stderr};
 use serde_json::Value;
 use tempfile::TempDir;
+
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 /// A folder for results on the disk of the checkout, where direct I/O works.
 fn folder() -> TempDir {
@@ -34,6 +35,33 @@ fn strip(value: &mut Value) {
         }
         Value::Array(array) => array.iter_mut().for_each(strip),
         _ => {}
+    }
+}
+
+#[test]
+fn one_seed_gives_one_result_and_another_differs_within_the_spread() {
+    let folder = folder();
+    let run = |seed: &str| {
+        let run = lanemark!(folder.path(), &["sim", NVME, "crystaldiskmark-8"]);
+        run.with("--duration 100ms --json --out sim.json --seed").with(seed).stdout()
+    };
+    let first = run("1");
+    let again = run("1");
+    let other = run("2");
+    assert_eq!(without_times(&first), without_times(&again));
+    let first: Value = without_times(&first);
+    let other: Value = without_times(&other);
+    assert_ne!(first["tests"], other["tests"]);
+    for (one, two) in
+        first["tests"].as_array().unwrap().iter().zip(other["tests"].as_array().unwrap())
+    {
+        let statistic = |test: &Value, key: &str| {
+            test["throughput_bytes_per_second"][key].as_f64().unwrap_or(0.0)
+        };
+        // Each mean is over five repeats, so the difference of the two means varies like the repeats.
+        let spread = 3.0 * (statistic(one, "deviation") + statistic(two, "deviation"));
+        let apart = (statistic(one, "value") - statistic(two, "value")).abs();
+        assert!(apart <= spread + 1.0, "{}: {apart} B/s apart", one["test"]["name"]);
     }
 }
 

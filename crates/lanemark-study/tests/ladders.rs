@@ -248,6 +248,26 @@ fn a_faster_front_end_does_not_slow_mixed_sequential_loads() {
     assert!(settled >= 6 && lost.is_empty(), "{settled} settled: {lost:#?}");
 }
 
+/// Drives of the whole library, in both states, with mixed sequential loads of any size and depth.
+#[test]
+fn used_drives_do_not_lose_mixed_sequential_throughput() {
+    let systems = used_systems();
+    let mut random = Rng::new(StreamKey::from_seed(3));
+    let mut lost = Vec::new();
+    for _ in 0..16 {
+        let (name, spec) = &systems[random.below(systems.len() as u64) as usize];
+        let one = |random: &mut Rng, of: &[u64]| of[random.below(of.len() as u64) as usize];
+        let block = Bytes::kibi(one(&mut random, &[4, 8, 16, 64, 128]));
+        let read_share = one(&mut random, &[30, 50, 70, 90]) as f64 / 100.0;
+        let queue_depth = one(&mut random, &[1, 4, 8, 32]) as u32;
+        let loss = mixed_loss(spec, block, read_share, queue_depth);
+        if loss.is_some_and(|loss| loss > LOSS_MAX) {
+            lost.push(format!("{name}: {block}, {read_share} reads, QD{queue_depth}: {loss:?}"));
+        }
+    }
+    assert!(lost.is_empty(), "{lost:#?}");
+}
+
 /// Two commands once ran in lockstep over SATA, and a drive with a faster command engine read less.
 #[test]
 fn ladders_that_once_lost_lose_nothing() {

@@ -73,6 +73,26 @@ fn a_sound_drive_is_undamaged_with_and_without_power_cuts() {
 }
 
 #[test]
+fn verify_detects_lost_and_misdirected_writes() {
+    for (fault, always, possible) in [
+        ("lost-write share=10%", "lost", &["lost", "stale", "torn", "corrupt"][..]),
+        (
+            "misdirected-write share=10%",
+            "misplaced",
+            &["misplaced", "lost", "stale", "torn", "corrupt"],
+        ),
+    ] {
+        let Some(server) = serve(&[fault]) else { return };
+        write(server.folder.path());
+        let kinds = check(server.folder.path(), &[]);
+        assert!(kinds.iter().any(|kind| kind == always), "{fault}: {kinds:?}");
+        assert!(kinds.iter().all(|kind| possible.contains(&kind.as_str())), "{fault}: {kinds:?}");
+        let list = listed(&server);
+        assert!(list.contains("1 active") && !list.contains(" 0 silent"), "{list}");
+    }
+}
+
+#[test]
 fn verify_detects_flipped_bits_until_the_fault_is_cleared() {
     let Some(server) = serve(&[]) else { return };
     write(server.folder.path());

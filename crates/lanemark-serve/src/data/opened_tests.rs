@@ -221,6 +221,25 @@ fn first_bytes(data: &ExportData) -> [u8; 2] {
 }
 
 #[test]
+fn a_crash_changes_no_byte_next_to_an_unflushed_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = overlay(folder.path());
+    let path = folder.path().join("disk");
+    let before = std::fs::read(&path).unwrap();
+    let data = plan.open(CACHE, 1).unwrap().data;
+    data.write(4096, &[5; 512]).unwrap();
+    drop(data);
+    // The map has reached the disk, and the data has not.
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(&before, 0).unwrap();
+    let data = plan.open(CACHE, 1).unwrap().data;
+    let mut block = [0; 4096];
+    data.read(4096, &mut block).unwrap();
+    assert!(block[..512] == [5; 512] || block[..512] == [3; 512], "{:?}", &block[..4]);
+    assert!(block[512..] == [3; 3584]);
+}
+
+#[test]
 fn without_a_valid_journal_the_map_is_used() {
     let older = "lanemark-serve 1 closed   \nsize 1048576\n";
     for journal in [None, Some(""), Some("lanemark-serve 3 clo"), Some(older)] {

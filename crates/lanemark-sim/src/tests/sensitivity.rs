@@ -169,7 +169,7 @@ fn is_of_an_order(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     /// A faster part does not reduce the throughput, unless it changes the order of requests. If a hop is busy nearly
     /// all the time, the bottleneck is a hop that is about as busy.

@@ -77,17 +77,42 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
     assert_within(last.write_amplification().unwrap(), theory(&drive), 0.10);
 }
 
+/// Compares a drive that is preconditioned by SNIA's rule with a drive that starts in the modelled steady state.
+#[test]
+fn a_drive_written_in_order_reaches_the_models_initial_state() {
+    let steady = |condition| {
+        let drive = drive(condition);
+        let test = in_rounds(&drive, Duration::from_seconds(2), TrackedFigure::Iops);
+        let sample = run(&nvme(drive), &test);
+        let state = sample.steady.clone().unwrap();
+        assert!(state.reached(), "{state:?}");
+        (sample, state.rounds.len())
+    };
+    let (run, rounds) = steady(DriveCondition::Sequential);
+    let (model, at_once) = steady(DriveCondition::Random);
+    assert_eq!(at_once, WINDOW, "steady from the first round on");
+    assert!(rounds > WINDOW, "steady after {rounds} rounds");
+    assert_within(run.iops(), model.iops(), 0.05);
+    let amplification = |sample: &Sample| sample.drive.unwrap().write_amplification().unwrap();
+    assert_within(amplification(&run), amplification(&model), 0.05);
+}
+
 /// Only a share of the drive was ever written, and only this share is written: the rest is spare, as in the model.
 /// Reads beyond this share do not access the flash.
 #[test]
 fn unwritten_flash_is_spare_to_collection() {
+    for share in [0.5, 0.8, 1.0] {
+        let mut drive = drive(DriveCondition::Random);
+        drive.flash_mut().filled = Ratio::new(share).unwrap();
+        let written = Bytes((drive.capacity.get() as f64 * share) as u64 / 4096 * 4096);
+        let system = nvme(drive.clone());
+        let test = Test { span: written, ..writes(&drive, 4) };
+        let seen = run(&system, &test).drive.unwrap().write_amplification().unwrap();
+        assert_within(seen, theory(&DriveSpec { capacity: written, ..drive.clone() }), 0.06);
+    }
     let mut drive = drive(DriveCondition::Random);
     drive.flash_mut().filled = Ratio::HALF;
-    let system = nvme(drive.clone());
     let half = drive.capacity.get() / 2;
-    let written = Test { span: Bytes(half), ..writes(&drive, 4) };
-    let seen = run(&system, &written).drive.unwrap().write_amplification().unwrap();
-    assert_within(seen, theory(&DriveSpec { capacity: Bytes(half), ..drive.clone() }), 0.06);
     let reads = |offset| Test {
         span: Bytes(half),
         offset: Bytes(offset),
@@ -96,6 +121,7 @@ fn unwritten_flash_is_spare_to_collection() {
     };
     let of_flash = reads(0);
     let of_nothing = reads(half);
+    let system = nvme(drive.clone());
     let latency = |test: &Test| run(&system, test).latency().mean_ns();
     let sense = drive.flash().read.mean().as_seconds() * 1e9;
     assert!(latency(&of_flash) > latency(&of_nothing) + 0.9 * sense);
@@ -103,9 +129,7 @@ fn unwritten_flash_is_spare_to_collection() {
 
 #[test]
 fn the_sample_of_a_test_of_rounds_is_its_last_five() {
-    let mut drive = drive(DriveCondition::Random);
-    drive.power = Some(crate::tests::power::flash_power());
-    let whole = run(&nvme(drive.clone()), &writes(&drive, 1)).energy.unwrap();
+    let drive = drive(DriveCondition::Random);
     let length = us(200_000);
     for tracked in [TrackedFigure::Iops, TrackedFigure::Throughput, TrackedFigure::Latency] {
         let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, tracked));
@@ -123,11 +147,21 @@ fn the_sample_of_a_test_of_rounds_is_its_last_five() {
             rounds.iter().map(|round| round.drive.unwrap().flash_written().get()).sum();
         assert_eq!(sample.drive.unwrap().flash_written(), Bytes(written));
         assert_within(staged_ns(&sample), mean(|round| round.latency_mean_ns), 0.02);
-        // A drive in its steady state draws the same power in every window, and no operation is counted twice.
-        let energy = sample.energy.unwrap();
-        assert_eq!(energy.elapsed, sample.elapsed);
-        assert_within(energy.power_mean_watts, whole.power_mean_watts, 0.05);
     }
+}
+
+/// A drive in its steady state draws the same power in every window, and no operation is counted twice.
+#[test]
+fn the_energy_of_rounds_covers_the_last_five() {
+    let mut drive = drive(DriveCondition::Random);
+    drive.power = Some(crate::tests::power::flash_power());
+    let length = us(400_000);
+    let rounds = run(&nvme(drive.clone()), &in_rounds(&drive, length, TrackedFigure::Iops));
+    let whole = run(&nvme(drive.clone()), &writes(&drive, 2));
+    let of_rounds = rounds.energy.unwrap();
+    let of_whole = whole.energy.unwrap();
+    assert_eq!(of_rounds.elapsed, rounds.elapsed);
+    assert_within(of_rounds.power_mean_watts, of_whole.power_mean_watts, 0.05);
 }
 
 #[test]
@@ -184,26 +218,28 @@ fn a_test_of_a_minute_is_recorded_by_itself() {
 /// rate and move the same amount of data.
 #[test]
 fn a_measured_parallel_share_matches_simulated_collection() {
-    let mut steady = drive(DriveCondition::Random);
-    steady.flash_mut().filled = Ratio::new(0.7).unwrap();
-    let span = Bytes((steady.capacity.get() as f64 * 0.7) as u64 / 4096 * 4096);
-    let test = Test { span, ..writes(&steady, 4) };
-    let simulated = run(&nvme(steady), &test);
-    let amplification = simulated.drive.unwrap().write_amplification().unwrap();
-    assert!(amplification > 1.3, "{amplification}");
+    for filled in [0.7, 1.0] {
+        let mut steady = drive(DriveCondition::Random);
+        steady.flash_mut().filled = Ratio::new(filled).unwrap();
+        let span = Bytes((steady.capacity.get() as f64 * filled) as u64 / 4096 * 4096);
+        let test = Test { span, ..writes(&steady, 8) };
+        let simulated = run(&nvme(steady), &test);
+        let amplification = simulated.drive.unwrap().write_amplification().unwrap();
+        assert!(amplification > 1.3, "{amplification}");
 
-    let mut measured = drive(DriveCondition::Fresh);
-    // There is room for all written data, so that no simulated collection runs.
-    measured.flash_mut().blocks_per_plane = 4000;
-    measured.flash_mut().translation.beside_collection = Ratio::new(1.0 / amplification);
-    let sample = run(&nvme(measured.clone()), &test);
-    assert_within(sample.iops(), simulated.iops(), 0.05);
-    assert_within(sample.drive.unwrap().write_amplification().unwrap(), amplification, 0.02);
+        let mut measured = drive(DriveCondition::Fresh);
+        // There is room for all written data, so that no simulated collection runs.
+        measured.flash_mut().blocks_per_plane = 4000;
+        measured.flash_mut().translation.beside_collection = Ratio::new(1.0 / amplification);
+        let sample = run(&nvme(measured.clone()), &test);
+        assert_within(sample.iops(), simulated.iops(), 0.05);
+        assert_within(sample.drive.unwrap().write_amplification().unwrap(), amplification, 0.02);
 
-    let in_order = test.with(|write| write.pattern = Pattern::Sequential);
-    let beside = run(&nvme(measured.clone()), &in_order).iops();
-    measured.flash_mut().translation.beside_collection = None;
-    assert_within(beside, run(&nvme(measured), &in_order).iops(), 0.01);
+        let in_order = test.with(|write| write.pattern = Pattern::Sequential);
+        let beside = run(&nvme(measured.clone()), &in_order).iops();
+        measured.flash_mut().translation.beside_collection = None;
+        assert_within(beside, run(&nvme(measured), &in_order).iops(), 0.01);
+    }
 }
 
 #[test]

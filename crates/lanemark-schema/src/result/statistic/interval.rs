@@ -130,16 +130,20 @@ mod tests {
 
     /// Returns the share of draws in which the interval of `count` values is completely above the true value, and the
     /// share in which it is completely below.
-    fn missed(count: usize, average: AverageMethod) -> [f64; 2] {
+    fn missed(
+        count: usize,
+        average: AverageMethod,
+        truth: f64,
+        draw: fn(&mut Rng) -> f64,
+    ) -> [f64; 2] {
         const DRAWS: u32 = 8000;
-        const TRUTH: f64 = 50.0;
         let mut rng = Rng::new(StreamKey::from_seed(count as u64));
         let mut missed = [0, 0];
         for _ in 0..DRAWS {
-            let values: Vec<f64> = (0..count).map(|_| TRUTH + 4.0 * rng.normal()).collect();
+            let values: Vec<f64> = (0..count).map(|_| draw(&mut rng)).collect();
             let (low, high) = Statistic::from_values(&values, average).interval_95.unwrap();
-            missed[0] += u32::from(TRUTH < low);
-            missed[1] += u32::from(TRUTH > high);
+            missed[0] += u32::from(truth < low);
+            missed[1] += u32::from(truth > high);
         }
         missed.map(|missed| f64::from(missed) / f64::from(DRAWS))
     }
@@ -152,7 +156,7 @@ mod tests {
         ];
         for (average, counts) in cases {
             for &count in counts {
-                let [above, below] = missed(count, average);
+                let [above, below] = missed(count, average, 50.0, |rng| 50.0 + 4.0 * rng.normal());
                 let held = 1.0 - above - below;
                 assert!((0.93..=0.97).contains(&held), "{average:?} of {count}: {held}");
                 // Each bound is also checked separately, so that a bound that is too far out cannot compensate for the
@@ -161,6 +165,17 @@ mod tests {
                     assert!((0.015..=0.035).contains(&end), "{average:?} of {count}: {end}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_interval_of_a_median_does_not_depend_on_the_distribution() {
+        // Latencies have long tails, like the exponential distribution, whose median is ln 2.
+        for count in [6, 9, 30] {
+            let tail = |rng: &mut Rng| rng.exponential();
+            let [above, below] = missed(count, AverageMethod::Median, std::f64::consts::LN_2, tail);
+            let held = 1.0 - above - below;
+            assert!((0.93..=0.97).contains(&held), "{count}: {held}");
         }
     }
 

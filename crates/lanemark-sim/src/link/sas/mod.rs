@@ -297,6 +297,15 @@ mod tests {
         assert!((seen - 1_150.0).abs() < 0.1, "{seen} MB/s");
     }
 
+    /// A read takes 1,075 dwords: four full frames and a RESPONSE of 15 dwords.
+    #[test]
+    fn reads_of_4k_at_12_gigabits_reach_279_thousand_in_an_open_connection() {
+        let seen = reads_a_second(&Sas::new(SasRate::Gen3, 1).kept_open());
+        let formula = 300e6 / 1075.0 * 2047.0 / 2048.0;
+        assert!((seen / formula - 1.0).abs() < 1e-4, "{seen} for {formula} IOPS");
+        assert!((278_500.0..279_500.0).contains(&seen), "{seen} IOPS");
+    }
+
     /// A connection adds 14 dwords and three turn-arounds, a total of 0.42 µs at 12 Gb/s.
     #[test]
     fn a_connection_for_each_read_of_4k_takes_a_tenth_of_them() {

@@ -85,11 +85,18 @@ fn ratios_at(index: usize, one: &Series, other: &Series) -> [f64; 2] {
 
 #[test]
 fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
-    let mut cached = drive();
-    cached.first_mut().drive.flash_mut().translation.pseudo_slc = Some(cache(256));
+    let cached = |mebi: u64| {
+        let mut spec = drive();
+        spec.first_mut().drive.flash_mut().translation.pseudo_slc = Some(cache(mebi));
+        spec
+    };
     let mut mapped = drive();
     mapped.first_mut().drive.flash_mut().translation.map =
         Some(MapSpec { cached: Bytes::mebi(1), in_host: Bytes::ZERO });
+    let hot = Pattern::HotCold {
+        hot_span: Ratio::new(0.2).unwrap(),
+        hot_share: Ratio::new(0.8).unwrap(),
+    };
     // The same drive has four times as many superblocks.
     let fine = |mut spec: SystemSpec| {
         let flash = spec.first_mut().drive.flash_mut();
@@ -100,12 +107,16 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
     let coarse = |spec: SystemSpec| (spec, A_QUARTER_OF_THE_PAGES);
     for (name, (spec, scale), pattern) in [
         ("uniform", coarse(drive()), Pattern::Uniform),
+        ("in order", coarse(drive()), Pattern::Sequential),
+        ("hot and cold", coarse(drive()), hot),
         ("Zipf", coarse(drive()), Pattern::Zipf { theta: 0.99 }),
-        ("pseudo-SLC", coarse(cached), Pattern::Uniform),
+        ("Pareto", coarse(drive()), Pattern::Pareto { h: 0.2 }),
+        ("pseudo-SLC", coarse(cached(256)), Pattern::Uniform),
         ("partial map", coarse(mapped), Pattern::Uniform),
         ("uniform, superblocks", fine(drive()), Pattern::Uniform),
+        ("pseudo-SLC, superblocks", fine(cached(128)), Pattern::Uniform),
     ] {
-        let (whole, short) = run_both(spec, writes(pattern, 120), scale);
+        let (whole, short) = run_both(spec, writes(pattern, 240), scale);
         let long = whole.series.clone().unwrap();
         let brief = short.series.clone().unwrap();
         assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
@@ -208,27 +219,30 @@ fn only_long_tests_with_states_that_scale_are_shortened() {
 
 #[test]
 fn a_test_ends_when_its_state_is_steady() {
-    let spec = drive().checked().unwrap();
-    let test = writes(Pattern::Uniform, 1_200).checked().unwrap();
-    let whole = run_until(&spec, &test, EarlyEnd::Whole);
-    let settled = settled(&spec, &test);
-    let converged = settled.converged.unwrap();
-    assert!(converged.simulated * 4 < converged.requests * 3 / 4, "{converged:?}");
-    assert_eq!(converged.elapsed, settled.similar.unwrap().elapsed);
-    assert_eq!(whole.similar.unwrap().elapsed, settled.similar.unwrap().elapsed);
-    let ratio = settled.iops() / whole.iops();
-    assert!((0.99..=1.01).contains(&ratio), "{ratio}");
-    for percent in [50.0, 99.0, 99.9] {
-        let at = |sample: &Sample| sample.latency().recorded_percentile_ns(percent).unwrap() as f64;
-        let ratio = at(&settled) / at(&whole);
-        assert!((0.95..=1.05).contains(&ratio), "p{percent}: {ratio}");
-    }
-    let long = whole.series.unwrap();
-    let brief = settled.series.unwrap();
-    assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
-    for index in 0..long.points.len() {
-        let ratios = ratios_at(index, &brief, &long);
-        assert!(ratios.iter().all(|one| (0.97..=1.03).contains(one)), "{index}: {ratios:?}");
+    for pattern in [Pattern::Uniform, Pattern::Sequential] {
+        let spec = drive().checked().unwrap();
+        let test = writes(pattern, 2_400).checked().unwrap();
+        let whole = run_until(&spec, &test, EarlyEnd::Whole);
+        let settled = settled(&spec, &test);
+        let converged = settled.converged.unwrap();
+        assert!(converged.simulated * 4 < converged.requests * 3 / 4, "{converged:?}");
+        assert_eq!(converged.elapsed, settled.similar.unwrap().elapsed);
+        assert_eq!(whole.similar.unwrap().elapsed, settled.similar.unwrap().elapsed);
+        let ratio = settled.iops() / whole.iops();
+        assert!((0.99..=1.01).contains(&ratio), "{ratio}");
+        for percent in [50.0, 99.0, 99.9] {
+            let at =
+                |sample: &Sample| sample.latency().recorded_percentile_ns(percent).unwrap() as f64;
+            let ratio = at(&settled) / at(&whole);
+            assert!((0.95..=1.05).contains(&ratio), "p{percent}: {ratio}");
+        }
+        let long = whole.series.unwrap();
+        let brief = settled.series.unwrap();
+        assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
+        for index in 0..long.points.len() {
+            let ratios = ratios_at(index, &brief, &long);
+            assert!(ratios.iter().all(|one| (0.97..=1.03).contains(one)), "{index}: {ratios:?}");
+        }
     }
 }
 
