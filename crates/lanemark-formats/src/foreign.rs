@@ -6,6 +6,7 @@ use lanemark_schema::pasted::restored;
 
 use crate::error::{FormatError, FormatErrors};
 use crate::fio_json::{self, FioOutput};
+use crate::fio_log::{self, FioLog};
 use crate::imported::{ImportedResult, SuppliedSettings};
 use crate::recognised::{READ, RecognisedFormat, ResultFormat, recognise};
 use crate::stated::ReportedRun;
@@ -18,6 +19,7 @@ pub struct ForeignRun(ForeignContent);
 #[derive(Clone)]
 enum ForeignContent {
     FioOutput(FioOutput),
+    Log(FioLog),
     Stated(Box<ReportedRun>),
 }
 
@@ -25,6 +27,7 @@ impl fmt::Debug for ForeignRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             ForeignContent::FioOutput(printed) => printed.fmt(f),
+            ForeignContent::Log(log) => log.fmt(f),
             ForeignContent::Stated(stated) => stated.fmt(f),
         }
     }
@@ -37,6 +40,11 @@ impl fmt::Debug for ForeignRun {
 /// suggests an alternative.
 pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
     let text = &*restored(text);
+    let log = || Ok(vec![ForeignRun(ForeignContent::Log(FioLog::read(text, file)?))]);
+    if text.trim().is_empty() {
+        // Some of the logs of a run can be empty.
+        return if fio_log::is_name(file) { log() } else { Err(empty(file)) };
+    }
     let format = match recognise(text) {
         RecognisedFormat::Result(format) => format,
         RecognisedFormat::Known(known) => {
@@ -58,6 +66,7 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
                 .map(|printed| ForeignRun(ForeignContent::FioOutput(printed)))
                 .collect());
         }
+        ResultFormat::FioLog => return log(),
         ResultFormat::FioText => fio_text::read_normal(text, file)?,
         ResultFormat::FioTerse => fio_text::read_terse(text, file)?,
         ResultFormat::CrystalDiskMark => crystaldiskmark::read(text, file)?,
@@ -72,7 +81,13 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
     Ok(vec![ForeignRun(ForeignContent::Stated(Box::new(stated)))])
 }
 
-/// Returns the results of runs: one result per target for fio's JSON, and one result per file for other formats.
+/// Returns the error of a file without a result.
+pub(crate) fn empty(file: &str) -> FormatError {
+    FormatError::file(file, "is empty").hint("check that the program had finished")
+}
+
+/// Returns the results of runs: one result per target for fio's JSON, one result per job for averaged logs of fio, and
+/// one result per file for other formats.
 /// `supplied` contains settings for tests that do not state them.
 ///
 /// # Errors
@@ -82,17 +97,19 @@ pub fn results(
     supplied: &SuppliedSettings,
 ) -> Result<Vec<ImportedResult>, FormatErrors> {
     let mut printed = Vec::new();
+    let mut logs = Vec::new();
     let mut stated = Vec::new();
     for run in runs {
         match run.0 {
             ForeignContent::FioOutput(one) => printed.push(one),
-            ForeignContent::Stated(one) => stated.push(one),
+            ForeignContent::Log(one) => logs.push(one),
+            ForeignContent::Stated(one) => stated.push(Ok(*one)),
         }
     }
     let mut all = fio_json::results(printed, supplied)?;
     let mut errors = Vec::new();
-    for one in stated {
-        match one.imported(supplied) {
+    for one in stated.into_iter().chain(fio_log::runs(logs)) {
+        match one.and_then(|run| run.imported(supplied)) {
             Ok(imported) => all.push(imported),
             Err(error) => errors.push(error),
         }

@@ -34,6 +34,7 @@ pub mod drives;
 mod error;
 pub mod fio;
 pub mod fio_json;
+mod fio_log;
 mod fio_text;
 pub mod foreign;
 mod imported;

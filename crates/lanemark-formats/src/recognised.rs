@@ -6,7 +6,7 @@ use lanemark_schema::pasted::restored;
 
 use crate::known::{INSPECT, KnownFormat, WORKLOAD};
 use crate::tables::{self, TableFormat};
-use crate::{drives, known};
+use crate::{drives, fio_log, known};
 
 /// A supported result format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum ResultFormat {
     FioText,
     /// fio's terse output.
     FioTerse,
+    /// A log that fio wrote during a run.
+    FioLog,
     /// The text of CrystalDiskMark or KDiskMark.
     CrystalDiskMark,
     /// diskspd's text.
@@ -69,6 +71,9 @@ pub fn recognise(text: &str) -> RecognisedFormat {
         }
         if let Some(format) = tables::recognise(text) {
             return RecognisedFormat::Result(F::Table(format));
+        }
+        if fio_log::is_ours(text) {
+            return RecognisedFormat::Result(F::FioLog);
         }
         if crate::fio_text::is_terse_2(text) {
             return RecognisedFormat::Known(KnownFormat {

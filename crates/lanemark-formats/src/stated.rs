@@ -59,6 +59,8 @@ pub(crate) struct ReportedTest {
 pub(crate) struct ReportedRun {
     /// The name of the file in errors.
     pub(crate) file: String,
+    /// Further files with figures of the same run.
+    pub(crate) further_files: Vec<String>,
     /// Program and version, such as `CrystalDiskMark 8.0.4`.
     pub(crate) program: String,
     /// Path of the target, if it is stated.
@@ -77,6 +79,7 @@ impl ReportedRun {
     pub(crate) fn new(file: &str, program: &str) -> Self {
         Self {
             file: file.to_owned(),
+            further_files: Vec::new(),
             program: shown(program),
             path: None,
             engine: None,
@@ -119,7 +122,18 @@ impl ReportedRun {
         self,
         supplied: &SuppliedSettings,
     ) -> Result<ImportedResult, FormatError> {
-        let Self { file, program, path, engine, direct, timestamp, tests, warnings, notes } = self;
+        let Self {
+            file,
+            further_files,
+            program,
+            path,
+            engine,
+            direct,
+            timestamp,
+            tests,
+            warnings,
+            notes,
+        } = self;
         if tests.is_empty() {
             return Err(FormatError::file(&file, "no test with figures")
                 .hint("check that the file is complete"));
@@ -156,7 +170,9 @@ impl ReportedRun {
             direct,
             ..target_at(path.as_deref().unwrap_or(&stem))
         };
-        Ok(ImportedResult { timestamp, ..draft.finish(&file, target)? })
+        let mut imported = draft.finish(&file, target)?;
+        imported.files.extend(further_files);
+        Ok(ImportedResult { timestamp, ..imported })
     }
 }
 

@@ -126,6 +126,19 @@ pub(crate) fn median_and_mean(mut values: Vec<f64>) -> (f64, f64) {
     (values.get(values.len() / 2).copied().unwrap_or(0.0), mean)
 }
 
+/// Returns the median and the mean of values with weights, which are 0 if there are no values.
+pub(crate) fn weighted(mut values: Vec<(f64, f64)>) -> (f64, f64) {
+    values.sort_by(|one, two| one.0.total_cmp(&two.0));
+    let all: f64 = values.iter().map(|(_, weight)| weight).sum();
+    let mean = values.iter().map(|(value, weight)| value * weight).sum::<f64>();
+    let mut below = 0.0;
+    let median = values.iter().find(|(_, weight)| {
+        below += weight;
+        below > all / 2.0
+    });
+    (median.map_or(0.0, |(value, _)| *value), mean / all.max(f64::MIN_POSITIVE))
+}
+
 /// Returns `count` as a percentage of `all`, or 0 if `all` is 0.
 pub(crate) fn percent(count: usize, all: usize) -> f64 {
     100.0 * count as f64 / all.max(1) as f64

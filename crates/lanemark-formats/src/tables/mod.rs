@@ -1,4 +1,4 @@
-//! Programs that print one table: kbench, pg_test_fsync, elbencho, spdk_nvme_perf, and the logs of fio.
+//! Programs that print one table: kbench, pg_test_fsync, elbencho and spdk_nvme_perf.
 //!
 //! | file | program |
 //! |---|---|
@@ -6,10 +6,8 @@
 //! | `pg_test_fsync` | PostgreSQL's comparison of the ways to flush a write |
 //! | `elbencho` | the table of elbencho, with `IOPS`, throughput and latencies of each phase |
 //! | `spdk` | the table of `spdk_nvme_perf` |
-//! | `fio_log` | fio's logs of rates and latencies over time |
 
 mod elbencho;
-mod fio_log;
 mod kbench;
 mod pg_test_fsync;
 mod spdk;
@@ -28,20 +26,17 @@ pub enum TableFormat {
     Elbencho,
     /// The table of `spdk_nvme_perf`.
     Spdk,
-    /// A log that fio wrote during a run.
-    FioLog,
 }
 
 type Recogniser = fn(&str) -> bool;
 
 /// Returns the format of a text, if it is the table of a supported program.
 pub(crate) fn recognise(text: &str) -> Option<TableFormat> {
-    let all: [(Recogniser, TableFormat); 5] = [
+    let all: [(Recogniser, TableFormat); 4] = [
         (kbench::is_ours, TableFormat::Kbench),
         (pg_test_fsync::is_ours, TableFormat::PgTestFsync),
         (elbencho::is_ours, TableFormat::Elbencho),
         (spdk::is_ours, TableFormat::Spdk),
-        (fio_log::is_ours, TableFormat::FioLog),
     ];
     all.iter().find(|(is_ours, _)| is_ours(text)).map(|(_, format)| *format)
 }
@@ -60,6 +55,5 @@ pub(crate) fn read(
         TableFormat::PgTestFsync => Ok(vec![pg_test_fsync::read(text, file)?]),
         TableFormat::Elbencho => Ok(vec![elbencho::read(text, file)?]),
         TableFormat::Spdk => Ok(vec![spdk::read(text, file)?]),
-        TableFormat::FioLog => Ok(vec![fio_log::read(text, file)?]),
     }
 }

@@ -340,7 +340,7 @@ fn a_known_format_that_is_not_read_is_named_with_an_alternative() {
         ("fio --rw=randread --bs=4k", "command line", "lanemark sim SYSTEM --"),
         ("'Version 1.1.0 \n'TEST SETUP ====\n", "Iometer's settings", "workload"),
         ("nothing", "not a result in a known format", "diskspd"),
-        ("", "not a result in a known format", "KDiskMark"),
+        ("", "is empty", "finished"),
     ] {
         let error = foreign::read(text, "f").unwrap_err();
         assert!(error.to_string().contains(name), "{text}: {error}");

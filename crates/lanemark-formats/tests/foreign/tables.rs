@@ -104,6 +104,45 @@ fn spdk_perf_has_the_direction_of_its_command_line() {
     assert_eq!(names[2], "Total");
 }
 
+#[test]
+fn averaged_logs_of_one_job_are_one_result() {
+    let all = [
+        ("a/m_iops.1.log", "500, 2000, 0, 0, 0\n500, 100, 1, 0, 0\n1001, 1000, 0, 0, 0\n"),
+        ("a/m_bw.1.log", "500, 8000, 0, 0, 0\n501, 400, 1, 0, 0\n1000, 4000, 0, 0, 0\n"),
+        ("a/m_lat.1.log", "501, 300000, 0, 0, 0\n501, 90000, 1, 0, 0\n1001, 600000, 0, 0, 0\n"),
+        ("a/m_slat.1.log", ""),
+        ("a/m_clat.1.log", "501, 1, 0, 0, 0\n501, 1, 1, 0, 0\n1001, 1, 0, 0, 0\n"),
+        ("b/m_iops.1.log", "500, 10, 0, 4096, 0\n1000, 10, 0, 4096, 0\n"),
+    ];
+    let read = |of: &[(&str, &str)]| {
+        let runs = of.iter().flat_map(|(file, text)| foreign::read(text, file).unwrap()).collect();
+        foreign::results(runs, &SuppliedSettings::default()).map_err(|error| error.to_string())
+    };
+    let results = read(&all).unwrap();
+    assert_eq!(results.len(), 2, "the log in another folder is of another job");
+    let files = ["a/m_iops.1.log", "a/m_bw.1.log", "a/m_lat.1.log"];
+    assert_eq!(results[0].files, files);
+    let one = &results[0].result.tests[0];
+    let sample = single_sample(one);
+    let reads = sample.reads.as_ref().unwrap();
+    let points = &sample.series.as_ref().unwrap().points;
+    // 0.5 s with 2,000 and 0.501 s with 1,000 reads a second.
+    assert_eq!((reads.latency.count(), reads.bytes), (1501, Bytes(6_148_096)));
+    assert_eq!(sample.writes.as_ref().unwrap().latency.count(), 50);
+    let mean = (1000.0 * 3e5 + 501.0 * 6e5) / 1501.0;
+    assert!((reads.latency.mean_ns() - mean).abs() < 1.0, "{}", reads.latency.mean_ns());
+    assert_eq!(reads.latency.detail(), LatencyDetail::Mean);
+    assert_eq!(points.iter().map(|point| point.reads).collect::<Vec<_>>(), [1000, 501]);
+    assert!((points[1].latency_mean_ns - 6e5).abs() < 1.0);
+    assert!(log("\n", "m_slat.1.log").unwrap_err().contains("is empty"));
+    assert!(log("", "result.json").unwrap_err().contains("is empty"));
+    // One kind of rate determines either the requests or the bytes.
+    for part in [&all[..1], &all[1..2], &all[2..3]] {
+        let error = read(part).unwrap_err();
+        assert!(error.contains(part[0].0) && error.contains("log_avg_msec"), "{error}");
+    }
+}
+
 fn log(text: &str, file: &str) -> Result<TestResult, String> {
     let runs = foreign::read(text, file).map_err(|error| error.to_string())?;
     let mut all =
@@ -147,10 +186,10 @@ fn a_log_of_latencies_has_each_request() {
     // Means over intervals do not state the number of requests.
     let means = text.replace("8192, 0, 0", "0, 0, 0");
     assert!(log(&means, "r_lat.log").unwrap_err().contains("log_avg_msec"));
-    for name in ["r_iops.log", "r_bw.log"] {
-        let error = log("500, 5820, 0, 0\n1000, 5820, 0, 0\n", name).unwrap_err();
-        assert!(error.contains("does not state the sizes"), "{error}");
-    }
+    let regular = "500, 400000, 0, 4096\n1001, 600000, 0, 4096\n1500, 600000, 0, 4096\n";
+    assert!(log(regular, "r_lat.log").unwrap_err().contains("log_avg_msec"));
+    let slow = regular.replace("1001", "1100");
+    assert_eq!(log(&slow, "r_lat.log").unwrap().latency().count(), 3);
     // Lines of four fields are from fio 2, in µs.
     let old = log("1, 110, 0, 4096\n2, 130, 0, 4096\n", "r_lat.log").unwrap();
     assert!((old.latency().mean_ns() - 120_000.0).abs() < 200.0);

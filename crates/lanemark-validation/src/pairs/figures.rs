@@ -14,11 +14,12 @@ use crate::figures::{ALL, LENGTH_MAX, optional, rows};
 /// Path of the file with the scores of pairs, from the project's root.
 pub const PAIRS: &str = "reference/validation/pairs.csv";
 
-const COLUMNS: [&str; 25] = [
+const COLUMNS: [&str; 26] = [
     "set",
     "kind",
     "requests",
     "pairs",
+    "units",
     "judged",
     "right_percent",
     "rule_right_percent",
@@ -85,6 +86,7 @@ impl PairFigures {
             }
             let score = PairScore {
                 pairs: cells.count("pairs")? as usize,
+                units: cells.count("units")? as usize,
                 judged: cells.count("judged")? as usize,
                 right_percent: cells.number("right_percent")?,
                 rule_right_percent: cells.number("rule_right_percent")?,
@@ -136,6 +138,7 @@ impl PairFigures {
                 kind.name().to_owned(),
                 group.map_or(ALL, RequestGroup::name).to_owned(),
                 score.pairs.to_string(),
+                score.units.to_string(),
                 score.judged.to_string(),
                 format!("{:.0}", score.right_percent),
                 format!("{:.0}", score.rule_right_percent),

@@ -55,16 +55,7 @@ fn needed<'p>(pair: &'p MeasuredPair<'_>) -> Option<NeededFactor<'p>> {
     let end = if error > 0.0 { high } else { low };
     let spread = end.ln() - pair.predicted();
     let log = (error * error - spread * spread).max(0.0).sqrt();
-    let unit = match pair.kind {
-        ChangeKind::Drive => "url",
-        ChangeKind::Port
-        | ChangeKind::Platform
-        | ChangeKind::Host
-        | ChangeKind::Depth
-        | ChangeKind::BlockSize
-        | ChangeKind::Direction => "model",
-    };
-    Some(NeededFactor { unit: pair.one.row.text(unit), log, weight: pair.weight })
+    Some(NeededFactor { unit: pair.unit(), log, weight: pair.weight })
 }
 
 /// Returns the weight of each unit.

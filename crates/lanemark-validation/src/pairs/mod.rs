@@ -46,7 +46,7 @@ pub struct MeasuredPair<'p> {
     pub group: RequestGroup,
     one: PairSide<'p>,
     two: PairSide<'p>,
-    /// The weight in learned factors: n drives form n (n - 1) / 2 pairs, but contain only n - 1 independent ratios.
+    /// The weight within a unit: n drives form n (n - 1) / 2 pairs, but contain only n - 1 independent ratios.
     pub weight: f64,
     /// The factor for the effects that the model omits in the ratio.
     pub omitted: f64,
@@ -93,6 +93,20 @@ impl MeasuredPair<'_> {
     /// Returns the logarithm of the ratio according to the rule of thumb.
     pub fn rule(&self) -> f64 {
         self.two.rule() - self.one.rule()
+    }
+
+    /// Returns the name of the drive, or of the publication of two drives. Its pairs share most of the effects that the
+    /// model omits, so each unit has the same weight in scores and learned factors.
+    pub fn unit(&self) -> &str {
+        self.one.row.text(match self.kind {
+            ChangeKind::Drive => "url",
+            ChangeKind::Port
+            | ChangeKind::Platform
+            | ChangeKind::Host
+            | ChangeKind::Depth
+            | ChangeKind::BlockSize
+            | ChangeKind::Direction => "model",
+        })
     }
 
     /// Returns the predicted ratio with its interval, as `compare` reports it.

@@ -12,8 +12,8 @@ use crate::figures::{ALL, FLUSHES, GradeSelection, PublishedFigures};
 /// learned factors.
 pub fn pairs_table(figures: &PairFigures) -> String {
     let mut text = String::from(
-        "| what differs | requests | set | pairs | direction right, rule | factor, rule, no difference | coverage, synthetic | \
-         width | claims, right | above 25%, claimed |\n|---|---|---|---:|---:|---:|---:|---:|---:|---:|\n",
+        "| what differs | requests | set | pairs | drives | direction right, rule | factor, rule, no difference | coverage, synthetic | \
+         width | claims, right | above 25%, claimed |\n|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for kind in ChangeKind::ALL {
         for group in [None].into_iter().chain(RequestGroup::ALL.map(Some)) {
@@ -91,10 +91,11 @@ fn pair_line(row: &PairRow, set: &str) -> String {
     let score = &row.score;
     let share = |share: Option<f64>| share.map_or("–".to_owned(), |share| format!("{share:.0}%"));
     format!(
-        "| {} | {} | {set} | {} | {:.0}%, {:.0}% | x{:.2}, x{:.2}, x{:.2} | {}, {} | {} | {}, {} | {}, {} |\n",
+        "| {} | {} | {set} | {} | {} | {:.0}%, {:.0}% | x{:.2}, x{:.2}, x{:.2} | {}, {} | {} | {}, {} | {}, {} |\n",
         row.kind.name(),
         row.group.map_or(ALL, RequestGroup::name),
         score.pairs,
+        score.units,
         score.right_percent,
         score.rule_right_percent,
         score.factor,

@@ -1,12 +1,14 @@
 //! The scores of predicted ratios by kind of change.
 
+use std::collections::BTreeMap;
+
 use lanemark_schema::result::RatioVerdict;
 use lanemark_schema::result::{ChangeKind, RequestGroup};
 use lanemark_schema::rng::{Rng, StreamKey};
 
 use super::MeasuredPair;
 use crate::corpus::CorpusSet;
-use crate::score::{median_and_mean, percent};
+use crate::score::{median_and_mean, percent, weighted};
 
 /// Logarithm of the ratio up to which two predictions count as equal.
 const TIE: f64 = 0.01;
@@ -33,10 +35,13 @@ pub struct PairRow {
     pub omitted: Option<f64>,
 }
 
-/// The errors of predicted ratios. Percentages refer to the pairs of the row, if nothing else is stated.
+/// The errors of predicted ratios. Percentages refer to the pairs of the row, if nothing else is stated. In factors and
+/// in the coverage, each drive, or each publication for pairs of different drives, has the same weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairScore {
     pub pairs: usize,
+    /// Number of drives, or of publications.
+    pub units: usize,
     /// Pairs that differ by 10% or more.
     pub judged: usize,
     /// Share of the judged pairs whose direction is right; equal predictions count as wrong.
@@ -91,9 +96,15 @@ pub struct CarriedScore {
 impl PairScore {
     /// Returns the score of `pairs`.
     pub fn from_pairs(pairs: &[&MeasuredPair<'_>]) -> Self {
+        let mut units: BTreeMap<&str, f64> = BTreeMap::new();
+        for pair in pairs {
+            *units.entry(pair.unit()).or_insert(0.0) += pair.weight;
+        }
+        let weight = |pair: &MeasuredPair<'_>| pair.weight / units[pair.unit()];
         let factors = |of: fn(&MeasuredPair<'_>) -> f64| {
-            let errors = pairs.iter().map(|pair| (of(pair) - pair.measured()).abs());
-            let (median, mean) = median_and_mean(errors.collect());
+            let error = |pair: &&MeasuredPair<'_>| (of(pair) - pair.measured()).abs();
+            let (median, mean) =
+                weighted(pairs.iter().map(|pair| (error(pair), weight(pair))).collect());
             (median.exp(), mean.exp())
         };
         let (median_factor, factor) = factors(|pair| pair.predicted());
@@ -106,11 +117,13 @@ impl PairScore {
         };
         let estimates: Vec<_> =
             pairs.iter().map(|pair| (pair.estimate(), pair.measured())).collect();
-        let intervals: Vec<((f64, f64), f64)> = estimates
-            .iter()
-            .filter_map(|(estimate, measured)| Some((estimate.interval_80()?, measured.exp())))
-            .collect();
-        let covered = intervals.iter().filter(|((low, high), ratio)| low <= ratio && ratio <= high);
+        let intervals: Vec<((f64, f64), &MeasuredPair<'_>)> =
+            pairs.iter().filter_map(|pair| Some((pair.estimate().interval_80()?, *pair))).collect();
+        let covered = intervals.iter().map(|((low, high), pair)| {
+            let ratio = pair.measured().exp();
+            (f64::from(u8::from(*low <= ratio && ratio <= *high)), weight(pair))
+        });
+        let coverage = weighted(covered.collect()).1;
         let widths: Vec<f64> = intervals.iter().map(|((low, high), _)| high / low).collect();
         let is_claim =
             |verdict: RatioVerdict| matches!(verdict, RatioVerdict::Higher | RatioVerdict::Lower);
@@ -134,6 +147,7 @@ impl PairScore {
         let share = |count, all| (all > 0).then(|| percent(count, all));
         Self {
             pairs: pairs.len(),
+            units: units.len(),
             judged: judged.len(),
             right_percent: right(|pair| pair.predicted()),
             rule_right_percent: right(|pair| pair.rule()),
@@ -141,7 +155,7 @@ impl PairScore {
             median_factor,
             rule_factor: factors(|pair| pair.rule()).1,
             equal_factor: factors(|_| 0.0).1,
-            coverage_percent: share(covered.count(), intervals.len()),
+            coverage_percent: (!intervals.is_empty()).then_some(100.0 * coverage),
             width: (!widths.is_empty()).then(|| median_and_mean(widths).0),
             synthetic_percent: share(synthetic.0, synthetic.1),
             claims: claims.len(),

@@ -73,7 +73,10 @@ impl fmt::Display for Warning {
             Self::NoLatencies { test } => write!(f, "{test}: latencies were not measured"),
             Self::OptionsContradict { test, what } => write!(f, "{test}: {what}"),
             Self::NotStated { test, what, option } => {
-                write!(f, "{test}: {what} is not stated (`lanemark report` with {option} adds it)")
+                write!(
+                    f,
+                    "{test}: the source does not state {what} (add {option} to `lanemark report`)"
+                )
             }
             Self::Punted { test, workers } => write!(
                 f,
