@@ -102,7 +102,7 @@ pub fn drives(entries: Vec<DriveEntry>) -> Vec<Column> {
         .text("title", |entry| entry.name.clone())
         .text("maker", |entry| entry.maker.clone())
         .maybe_whole("year", |entry| entry.year.map(u32::from))
-        .text("kind", |entry| entry.kind.name().to_owned())
+        .text("kind", |entry| entry.kind.words().to_owned())
         .text("connector", |entry| entry.plug.to_string())
         .whole("capacity_bytes", |entry| entry.capacity.get())
         .1

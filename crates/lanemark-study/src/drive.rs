@@ -11,13 +11,6 @@ use crate::error::StudyError;
 use crate::flash;
 use crate::power;
 
-/// The effects that a power failure can have on data in the write buffer, as in `buffer.power_loss`.
-const WRITE_CACHES: &[(&str, WriteCacheMode)] = &[
-    ("lost", WriteCacheMode::Volatile),
-    ("stored", WriteCacheMode::Protected),
-    ("not-used", WriteCacheMode::Off),
-];
-
 /// A drive of the library.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drive {
@@ -39,27 +32,22 @@ pub struct Drive {
     pub spec: DriveSpec,
 }
 
-/// The kind of drive that a file describes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DriveKind {
-    /// A solid-state drive.
-    SolidState,
-    /// A hard disk.
-    Disk,
-    /// A volume of a cloud provider.
-    CloudVolume,
+lanemark_schema::named_enum! {
+    /// The kind of drive that a file describes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum DriveKind {
+        /// A solid-state drive.
+        SolidState = "ssd",
+        /// A hard disk.
+        Disk = "hdd",
+        /// A volume of a cloud provider.
+        CloudVolume = "cloud-volume",
+    }
 }
 
-/// The kinds of drives: `drive.kind`.
-const KINDS: [(&str, DriveKind); 3] = [
-    ("ssd", DriveKind::SolidState),
-    ("hdd", DriveKind::Disk),
-    ("cloud-volume", DriveKind::CloudVolume),
-];
-
 impl DriveKind {
-    /// Returns the name that messages use.
-    pub fn name(self) -> &'static str {
+    /// Returns the words that messages use.
+    pub fn words(self) -> &'static str {
         match self {
             Self::SolidState => "SSD",
             Self::Disk => "hard disk",
@@ -144,7 +132,7 @@ impl Drive {
         root: &Section<'_>,
     ) -> Result<Option<(DriveKind, (Bytes, ProtocolKind, Connector))>, StudyError> {
         let drive = root.table("drive")?;
-        let kind = root.part(|| drive.choice("kind", &KINDS))?;
+        let kind = root.part(|| drive.choice("kind", &DriveKind::NAMES))?;
         let capacity = drive.quantity("capacity")?;
         let port = root.part(|| PortTable::read(&drive))?;
         Ok(kind.zip(port).map(|(kind, port)| (kind, (capacity, port.protocol, port.plug))))
@@ -152,7 +140,7 @@ impl Drive {
 
     fn read_document(root: &Section<'_>) -> Result<Self, StudyError> {
         let drive = root.table("drive")?;
-        let kind = root.part(|| drive.choice("kind", &KINDS))?;
+        let kind = root.part(|| drive.choice("kind", &DriveKind::NAMES))?;
         let name = drive.text("name")?;
         let capacity = drive.quantity("capacity")?;
         let port = root.part(|| PortTable::read(&drive))?;
@@ -211,7 +199,7 @@ fn parts(root: &Section<'_>, kind: DriveKind, capacity: Bytes) -> Result<DrivePa
             flush_latency: front_end.optional_quantity("flush_latency")?.unwrap_or(Duration::ZERO),
         },
         buffer: buffer.quantity("capacity")?,
-        write_cache: buffer.setting("power_loss", WRITE_CACHES)?.unwrap_or_default(),
+        write_cache: buffer.setting("power_loss", &WriteCacheMode::NAMES)?.unwrap_or_default(),
         read_ahead: buffer.optional_quantity("read_ahead")?.unwrap_or_default(),
         data_path_read: data_path.optional_quantity("read")?,
         data_path_write: data_path.optional_quantity("write")?,
@@ -277,12 +265,7 @@ impl PortTable {
 
 /// Reads `commands = "queued" | "unqueued" | "pio"` of a drive's port.
 fn commands(port: &Section<'_>, plug: Connector) -> Result<SataCommands, StudyError> {
-    let choices = [
-        ("queued", SataCommands::Queued),
-        ("unqueued", SataCommands::Unqueued),
-        ("pio", SataCommands::Pio),
-    ];
-    let commands = port.setting("commands", &choices)?.unwrap_or(SataCommands::Queued);
+    let commands = port.setting("commands", &SataCommands::NAMES)?.unwrap_or(SataCommands::Queued);
     if commands == SataCommands::Pio && !matches!(plug, Connector::Sata(_)) {
         return Err(
             port.error("commands", format!("PIO is a mode of SATA and does not run over {plug}"))

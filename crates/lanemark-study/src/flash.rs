@@ -9,28 +9,13 @@ use lanemark_sim::spec::{
 use crate::document::Section;
 use crate::error::StudyError;
 
-pub(crate) const TECHNOLOGIES: &[(&str, Technology)] = &[
-    ("slc", Technology::Slc),
-    ("mlc", Technology::Mlc),
-    ("tlc", Technology::Tlc),
-    ("qlc", Technology::Qlc),
-    ("3d-xpoint", Technology::XPoint),
-];
-
-const CONDITIONS: &[(&str, DriveCondition)] = &[
-    ("fresh", DriveCondition::Fresh),
-    ("purged", DriveCondition::Purged),
-    ("sequential", DriveCondition::Sequential),
-    ("random", DriveCondition::Random),
-];
-
 /// Reads the flash of the drive file `root`.
 ///
 /// # Errors
 /// Returns the first error in the file.
 pub(crate) fn read(root: &Section<'_>) -> Result<FlashSpec, StudyError> {
     let section = root.table("flash")?;
-    let technology = section.setting("technology", TECHNOLOGIES)?.unwrap_or_default();
+    let technology = section.setting("technology", &Technology::NAMES)?.unwrap_or_default();
     let mut spec = FlashSpec {
         technology,
         channels: section.integer("channels", 1, 256)? as u32,
@@ -62,7 +47,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<FlashSpec, StudyError> {
         section.finish()?;
     }
     let state = root.settings("state")?;
-    spec.condition = state.setting("condition", CONDITIONS)?.unwrap_or_default();
+    spec.condition = state.setting("condition", &DriveCondition::NAMES)?.unwrap_or_default();
     if let Some(filled) = filled_share(&state, spec.condition)? {
         spec.filled = filled;
     }

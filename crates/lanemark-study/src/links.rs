@@ -27,8 +27,7 @@ pub(crate) fn packets(section: &Section<'_>) -> Result<PcieSetup, StudyError> {
     let size = |key| packet_size(section, key, section.quantity(key)?, Bytes::kibi(4));
     let usual = PcieSetup::new(size("payload_max")?, size("read_request_max")?);
     let address = if section.has("address") {
-        section
-            .choice("address", &[("64-bit", PcieAddress::Long), ("32-bit", PcieAddress::Short)])?
+        section.choice("address", &PcieAddress::NAMES)?
     } else {
         usual.address
     };

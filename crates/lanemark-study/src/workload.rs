@@ -125,11 +125,12 @@ fn read_test_tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError
     let head = root.table("workload")?;
     let workload_name = head.text("name")?;
     let repeats = head.integer("repeats", 1, REPEATS_MAX)? as u32;
-    let average = head
-        .choice("average", &[("mean", AverageMethod::Mean), ("median", AverageMethod::Median)])?;
-    let orders = [("listed", TestOrder::Listed), ("shuffled", TestOrder::Shuffled)];
-    let order =
-        if head.has("order") { head.choice("order", &orders)? } else { TestOrder::Shuffled };
+    let average = head.choice("average", &AverageMethod::NAMES)?;
+    let order = if head.has("order") {
+        head.choice("order", &TestOrder::NAMES)?
+    } else {
+        TestOrder::Shuffled
+    };
     let precondition = head.setting("precondition", &Precondition::NAMES)?;
     head.finish()?;
     let defaults = root.optional_table("defaults")?;

@@ -141,7 +141,7 @@ fn drive_listed(entry: catalogue::DriveEntry) -> ListedDrive {
         name: entry.name,
         maker: entry.maker,
         year: entry.year,
-        kind: entry.kind.name(),
+        kind: entry.kind.words(),
         interface: interface.to_owned(),
         connector: entry.plug.to_string(),
         capacity: entry.capacity.to_string(),

@@ -95,7 +95,7 @@ impl ListedDrive {
 }
 
 fn media(entry: &DriveEntry) -> &'static str {
-    entry.kind.name()
+    entry.kind.words()
 }
 
 fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {

@@ -8,8 +8,6 @@ use lanemark_schema::result::{
     LimitingPart, PredictionInterval, RunResult, Sample, TestResult, Warning,
 };
 
-use lanemark_schema::workload::AverageMethod;
-
 use super::{concurrent, lead, rate_phases, transactions};
 use crate::blocks::explanation;
 use crate::terminal::warnings::{write_items, write_warnings};
@@ -120,10 +118,7 @@ pub fn run_warnings(run: &RunResult) -> Vec<String> {
 fn statistic(run: &RunResult) -> Option<String> {
     let repeats =
         run.tests.iter().map(|test| test.samples.len()).max().filter(|&count| count > 1)?;
-    let average = match run.workload.average {
-        AverageMethod::Mean => "mean",
-        AverageMethod::Median => "median",
-    };
+    let average = run.workload.average;
     Some(format!(
         "MB/s, IOPS and mean latency: {average} of {repeats} repeats; percentiles: all repeats together."
     ))

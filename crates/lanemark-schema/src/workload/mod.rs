@@ -139,28 +139,32 @@ named_enum! {
     }
 }
 
-/// The order in which the tests of a workload are measured. The order does not affect a simulation, whose runs are
-/// independent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TestOrder {
-    /// Each test with all its repeats, then the next test.
-    #[default]
-    Listed,
-    /// Every test once in a random order, then again in a different random order, so that drift (heat, other programs,
-    /// a filling cache) does not affect only one test.
-    Shuffled,
+named_enum! {
+    /// The order in which the tests of a workload are measured. The order does not affect a simulation, whose runs are
+    /// independent.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum TestOrder {
+        /// Each test with all its repeats, then the next test.
+        #[default]
+        Listed = "listed",
+        /// Every test once in a random order, then again in a different random order, so that drift (heat, other programs,
+        /// a filling cache) does not affect only one test.
+        Shuffled = "shuffled",
+    }
 }
 
-/// The method for averaging repeats into one figure. There is no best-of-N, because it grows with N on any noisy
-/// target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AverageMethod {
-    /// The arithmetic mean.
-    Mean,
-    /// The middle value, or the mean of the two middle values.
-    Median,
+named_enum! {
+    /// The method for averaging repeats into one figure. There is no best-of-N, because it grows with N on any noisy
+    /// target.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum AverageMethod {
+        /// The arithmetic mean.
+        Mean = "mean",
+        /// The middle value, or the mean of the two middle values.
+        Median = "median",
+    }
 }
 
 /// A test: one load and its limit.

@@ -9,20 +9,22 @@ pub const SLOT: Bytes = Bytes::kibi(4);
 /// Number of erased superblocks below which collection begins. Assumed: no source states the number for a drive.
 pub const ERASED_MIN: u32 = 4;
 
-/// The technology of memory cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Technology {
-    /// NAND, one bit per cell.
-    Slc,
-    /// NAND, two bits per cell.
-    #[default]
-    Mlc,
-    /// NAND, three bits per cell.
-    Tlc,
-    /// NAND, four bits per cell.
-    Qlc,
-    /// 3D XPoint, which is overwritten in place and not erased.
-    XPoint,
+lanemark_schema::named_enum! {
+    /// The technology of memory cells.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Technology {
+        /// NAND, one bit per cell.
+        Slc = "slc",
+        /// NAND, two bits per cell.
+        #[default]
+        Mlc = "mlc",
+        /// NAND, three bits per cell.
+        Tlc = "tlc",
+        /// NAND, four bits per cell.
+        Qlc = "qlc",
+        /// 3D XPoint, which is overwritten in place and not erased.
+        XPoint = "3d-xpoint",
+    }
 }
 
 impl Technology {
@@ -189,18 +191,20 @@ pub struct SuspendSpec {
     pub resume: Duration,
 }
 
-/// Condition of a drive before the run: the data that was written to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DriveCondition {
-    /// The test's span was written sequentially; the rest of the drive is erased.
-    #[default]
-    Fresh,
-    /// The whole drive is erased, as after a purge.
-    Purged,
-    /// The whole drive, or the share `filled`, was written sequentially.
-    Sequential,
-    /// The whole drive, or the share `filled`, was written randomly until its state was steady.
-    Random,
+lanemark_schema::named_enum! {
+    /// Condition of a drive before the run: the data that was written to it.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum DriveCondition {
+        /// The test's span was written sequentially; the rest of the drive is erased.
+        #[default]
+        Fresh = "fresh",
+        /// The whole drive is erased, as after a purge.
+        Purged = "purged",
+        /// The whole drive, or the share `filled`, was written sequentially.
+        Sequential = "sequential",
+        /// The whole drive, or the share `filled`, was written randomly until its state was steady.
+        Random = "random",
+    }
 }
 
 /// The translation layer.

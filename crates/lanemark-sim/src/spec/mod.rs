@@ -187,16 +187,18 @@ pub struct DriveSpec {
     pub power: Option<PowerSpec>,
 }
 
-/// The fate of data in the write buffer when the power fails.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WriteCacheMode {
-    /// Data is lost: a flush waits until the data is stored.
-    #[default]
-    Volatile,
-    /// Data is stored (power-loss protection): a flush completes immediately.
-    Protected,
-    /// Data in the buffer does not count as written: a write is complete when it is stored.
-    Off,
+lanemark_schema::named_enum! {
+    /// The fate of data in the write buffer when the power fails.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum WriteCacheMode {
+        /// Data is lost: a flush waits until the data is stored.
+        #[default]
+        Volatile = "lost",
+        /// Data is stored (power-loss protection): a flush completes immediately.
+        Protected = "stored",
+        /// Data in the buffer does not count as written: a write is complete when it is stored.
+        Off = "not-used",
+    }
 }
 
 impl DriveSpec {

@@ -72,11 +72,6 @@ pub(super) fn host(protocol: ProtocolKind) -> f64 {
     }
 }
 
-fn technology_text(technology: Technology) -> String {
-    let found = crate::flash::TECHNOLOGIES.iter().find(|(_, one)| *one == technology);
-    found.map_or("tlc", |(name, _)| name).to_owned()
-}
-
 /// Returns the rated random writes a second in steady state; `None` if they are not rated.
 fn steady_write_rate(rated: &BoxRatings) -> Option<f64> {
     rated.steady_random_write.or(match rated.market {
@@ -220,7 +215,7 @@ fn array(
     let gibibytes = raw / (1u64 << 30) as f64;
     out.add_assumed(
         "flash.technology",
-        technology_text(technology),
+        technology.to_string(),
         match rated.technology {
             Some(_) => "rated".to_owned(),
             None => format!("usual: {}", controller.name),

@@ -11,24 +11,28 @@ use crate::error::StudyError;
 /// The length of a rated random request, in bytes.
 pub(crate) const PAGE: f64 = 4096.0;
 
-/// The market of a drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Market {
-    /// Client computers. Random writes are rated on a drive with erased flash.
-    Client,
-    /// Servers. Random writes are rated in steady state, and data in the buffer survives a power failure.
-    DataCenter,
+lanemark_schema::named_enum! {
+    /// The market of a drive.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Market {
+        /// Client computers. Random writes are rated on a drive with erased flash.
+        Client = "client",
+        /// Servers. Random writes are rated in steady state, and data in the buffer survives a power failure.
+        DataCenter = "data-center",
+    }
 }
 
-/// The location of a drive's map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapMemory {
-    /// The whole map is in the drive's own memory.
-    Dram,
-    /// A part of the map is in host memory.
-    Host,
-    /// A small part of the map is in the controller, and the rest is in flash.
-    None,
+lanemark_schema::named_enum! {
+    /// The location of a drive's map.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum MapMemory {
+        /// The whole map is in the drive's own memory.
+        Dram = "dram",
+        /// A part of the map is in host memory.
+        Host = "host",
+        /// A small part of the map is in the controller, and the rest is in flash.
+        None = "none",
+    }
 }
 
 /// The ratings on a drive's box and in its data sheet. Rates are in bytes a second, and latencies in seconds.
@@ -94,11 +98,6 @@ pub struct RatedDisk {
     /// Cache capacity in bytes.
     pub cache: Option<f64>,
 }
-
-pub(super) const MARKETS: [(&str, Market); 2] =
-    [("client", Market::Client), ("data-center", Market::DataCenter)];
-pub(super) const MEMORIES: [(&str, MapMemory); 3] =
-    [("dram", MapMemory::Dram), ("host", MapMemory::Host), ("none", MapMemory::None)];
 
 /// The capacity from which hard disks have the design of server disks (helium, many platters), regardless of the label.
 const SERVER_DISK: Bytes = Bytes(8_000_000_000_000);
@@ -187,11 +186,8 @@ impl BoxRatings {
                 wrong.push(section.error(keys.1, message).hint("omit one of them"));
             }
         }
-        let technology = if section.has("nand") {
-            section.setting("nand", crate::flash::TECHNOLOGIES)?
-        } else {
-            None
-        };
+        let technology =
+            if section.has("nand") { section.setting("nand", &Technology::NAMES)? } else { None };
         let year = section.optional_integer("year", 1990, 2100)?.unwrap_or(plug.usual_year());
         let random_read = count("random_read", IOPS_MAX)?;
         let random_write = count("random_write", IOPS_MAX)?;
@@ -201,7 +197,7 @@ impl BoxRatings {
             link: plug.rate(),
             generation: plug.generation(),
             year,
-            market: section.setting("market", &MARKETS)?.unwrap_or(usual_market(
+            market: section.setting("market", &Market::NAMES)?.unwrap_or(usual_market(
                 is_disk,
                 capacity,
                 protocol,
@@ -210,7 +206,7 @@ impl BoxRatings {
                 year,
             )),
             technology,
-            memory: section.setting("memory", &MEMORIES)?.unwrap_or(MapMemory::Dram),
+            memory: section.setting("memory", &MapMemory::NAMES)?.unwrap_or(MapMemory::Dram),
             read: rate("read")?,
             write: rate("write")?,
             random_read,

@@ -5,10 +5,10 @@ use std::str::FromStr;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, QuantityError, Ratio};
 use lanemark_sim::spec::{ProtocolKind, Technology};
 
-use super::printed::{BoxRatings, MARKETS, MEMORIES, MapMemory, Market};
+use super::printed::{BoxRatings, MapMemory, Market};
 use crate::document::{Document, PlaceholderValue, Section};
 use crate::error::StudyError;
-use crate::flash::{RATIO, TECHNOLOGIES, ratio};
+use crate::flash::{RATIO, ratio};
 use crate::library::{Library, LibraryKind};
 
 #[derive(Clone, Debug)]
@@ -259,7 +259,7 @@ fn nand_row(row: &Section<'_>) -> Result<NandPrior, StudyError> {
     let die = prior::<Bytes>(row, "die")?;
     let die_small =
         if row.has("die_small") { prior::<Bytes>(row, "die_small")?.value } else { die.value };
-    let technology = row.choice("technology", TECHNOLOGIES)?;
+    let technology = row.choice("technology", &Technology::NAMES)?;
     Ok(NandPrior {
         name: row.text("name")?,
         technology,
@@ -306,10 +306,10 @@ fn controller_row(row: &Section<'_>) -> Result<ControllerPrior, StudyError> {
     Ok(ControllerPrior {
         name: row.text("name")?,
         protocol: row.choice("protocol", &PROTOCOLS)?,
-        market: row.choice("market", &MARKETS)?,
+        market: row.choice("market", &Market::NAMES)?,
         pcie: row.optional_integer("pcie", 1, 7)?,
         from: row.integer("from", 1990, 2100)?,
-        technology: row.choice("technology", TECHNOLOGIES)?,
+        technology: row.choice("technology", &Technology::NAMES)?,
         channels: row.integer("channels", 1, 256)?,
         read: prior::<BytesPerSecond>(row, "read")?,
         write: prior::<BytesPerSecond>(row, "write")?,
@@ -327,8 +327,8 @@ fn cache_row(row: &Section<'_>) -> Result<CachePrior, StudyError> {
     row.text("name")?;
     Ok(CachePrior {
         protocol: row.choice("protocol", &PROTOCOLS)?,
-        technology: row.choice("technology", TECHNOLOGIES)?,
-        memory: row.setting("memory", &MEMORIES)?,
+        technology: row.choice("technology", &Technology::NAMES)?,
+        memory: row.setting("memory", &MapMemory::NAMES)?,
         pcie: row.optional_integer("pcie", 1, 7)?,
         from: row.integer("from", 1990, 2100)?,
         capacity: prior::<Ratio>(row, "capacity")?,

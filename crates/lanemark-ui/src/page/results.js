@@ -19,7 +19,10 @@ export function results(systems, drives) {
   const of = (id) => document.getElementById(id);
   const box = of("results"), problem = of("results-error"), input = of("results-file"), target = of("results-drop");
   // Simulations of the tests; the key is the test, and the value contains the figures of each system.
-  let simulated = new Map(), runs = [], run = 0, abort = new AbortController();
+  let simulated = new Map(), asked = new Map(), runs = [], run = 0, abort = new AbortController();
+  // The best other port of the first system, with its figures by test.
+  let moved = null;
+  const enable = (is_able) => ["same", "ports"].forEach((id) => { of(id).disabled = !is_able; });
 
   async function take(chosen) {
     problem.textContent = "";
@@ -90,37 +93,74 @@ export function results(systems, drives) {
   /** Tests are equal only if all of their settings are equal. A test with unknown settings equals no other test. */
   const key = (test) => (test.definition ? JSON.stringify({ ...test.definition, name: "" }) : `${test.file}|${test.target}|${test.test}`);
 
-  /** Simulates the shown tests on all systems of the page. */
-  async function same() {
+  /** Disables the buttons, simulates the shown tests as `work` says, and enables the buttons. */
+  async function simulating(work) {
     abort = new AbortController();
-    const current_run = ++run, button = of("same"), said = of("same-said");
-    const tests = new Map(shown().filter((test) => test.definition).map((test) => [key(test), test.definition]));
-    button.disabled = true;
+    const current_run = ++run, said = of("same-said");
+    asked = new Map(shown().filter((test) => test.definition).map((test) => [key(test), test.definition]));
+    enable(false);
     said.textContent = "Simulating …";
-    runs = [];
-    simulated = new Map([...tests.keys()].map((one) => [one, []]));
+    of("ports-said").textContent = "";
+    moved = null;
     try {
-      for (const [slot, { system }] of systems().entries()) {
-        const question = { system, tests: [...tests.values()] };
-        for await (const reply of steps("files", "workload", question, abort.signal)) {
-          if (current_run !== run) return;
-          if (reply.stage === "done") runs[slot] = reply.result;
-          if (reply.stage !== "figures") continue;
-          simulated.get([...tests.keys()][reply.index])[slot] = reply.figures;
-          draw();
-        }
-      }
+      await work();
       said.textContent = "";
-    } catch (error) { if (current_run === run) said.textContent = words(error); } finally { if (current_run === run) { button.disabled = false; draw(); } }
+    } catch (error) { if (current_run === run) said.textContent = words(error); } finally { if (current_run === run) { enable(true); draw(); } }
+  }
+
+  /** Simulates the tests on a system, and returns the result. `take` receives the figures of each test. */
+  async function simulate(system, take) {
+    const keys = [...asked.keys()];
+    let result = null;
+    for await (const reply of steps("files", "workload", { system, tests: [...asked.values()] }, abort.signal)) {
+      if (reply.stage === "figures") take(keys[reply.index], reply.figures);
+      if (reply.stage === "done") result = reply.result;
+    }
+    return result;
+  }
+
+  /** Simulates the tests on all systems of the page. */
+  async function same() {
+    runs = [];
+    simulated = new Map([...asked.keys()].map((one) => [one, []]));
+    for (const [slot, { system }] of systems().entries()) {
+      runs[slot] = await simulate(system, (key, figures) => { simulated.get(key)[slot] = figures; draw(); });
+    }
+  }
+
+  /** Simulates the tests with the drive of the first system in the other ports of its computer, and shows the best port. */
+  async function ports() {
+    const [{ system }] = systems(), port = (name) => `port ${name.split(":").at(-1)}`;
+    const figures = async (system) => {
+      const all = new Map();
+      await simulate(system, (key, one) => all.set(key, one));
+      return all;
+    };
+    const { found } = await ask("find", { text: "", present: system.system }, abort.signal);
+    const others = found.filter((one) => one.system !== system.system);
+    const here = await figures(system), gain = (there, key) => there.get(key).iops / here.get(key).iops;
+    let best = null;
+    for (const { name, system: other } of others) {
+      const there = await figures({ ...system, system: other });
+      const sum = [...there.keys()].reduce((sum, key) => sum + Math.log(gain(there, key)), 0);
+      if (!best || sum > best.sum) best = { name, other, there, sum };
+    }
+    const [first] = best ? [...best.there.keys()].sort((one, two) => gain(best.there, two) - gain(best.there, one)) : [];
+    const pair = best ? [[system.system, here], [best.other, best.there]] : [];
+    const reply = best && await ask("answer", { systems: pair.map(([name, of]) => ({ name: port(name), figures: of.get(first) })) }, abort.signal);
+    const is_faster = best && best.sum > 0 && reply?.ratios[1]?.is_shown;
+    moved = is_faster ? best : null;
+    of("ports-said").textContent = !others.length ? "No other port of this computer accepts the drive."
+      : is_faster ? `${asked.get(first).name}: ${reply.sentence}` : "No other port of this computer is faster in these tests.";
   }
 
   /** Discards the simulations, because the systems have changed. */
   function forget() {
     run += 1;
     abort.abort();
-    of("same").disabled = false;
-    of("same-said").textContent = "";
-    runs = [];
+    enable(true);
+    ["same-said", "ports-said"].forEach((id) => { of(id).textContent = ""; });
+    [runs, moved] = [[], null];
     if (simulated.size) { simulated = new Map(); draw(); }
   }
 
@@ -131,6 +171,9 @@ export function results(systems, drives) {
     const ends = ratios?.map((ratio) => (key === "latency_mean_us" ? value / ratio : value * ratio));
     return { value, interval: ends && { low: Math.min(...ends), high: Math.max(...ends), of: "80%" } };
   }
+  const simulated_row = (name, how, colour, figures) => figures && { name, how, colour, latency_us: figures.latency_us, transactions_per_minute: null,
+    megabytes_per_second: predicted(figures, "megabytes_per_second"), iops: predicted(figures, "iops"),
+    latency_mean_us: predicted(figures, "latency_mean_us") };
   const figure = (one, word) => (one ? [word(one.value), one.interval ? make("span", { class: "soft below" }, ends(one.interval, word)) : ""] : ["–"]);
   const at = (latency_us, percentile) => latency(latency_us.find(([stated]) => stated === percentile)?.[1]);
 
@@ -140,7 +183,7 @@ export function results(systems, drives) {
     of("files-region").hidden = !tests.length;
     of("same-row").hidden = !tests.length;
     const able = tests.some((test) => test.definition);
-    of("same").hidden = !able;
+    ["same", "ports"].forEach((id) => { of(id).hidden = !able; });
     const reason = tests[0]?.not_simulated ?? "a part of a test cannot be simulated by itself";
     // The result of a simulation that runs is reported when it has ended.
     if (!of("same").disabled) {
@@ -151,11 +194,9 @@ export function results(systems, drives) {
       const [rate] = rated(group[0].is_random);
       const rows = [
         ...group.map((test) => ({ name: test.target === test.file ? test.file : `${test.target} (${test.file})`, how: `${test.how}${test.is_cut_short ? ", cut short" : ""}`, colour: "neutral", ...test })),
-        ...systems().map(({ name, colour }, slot) => [name, colour, simulated.get(key)?.[slot]]).filter(([, , figures]) => figures).map(([name, colour, figures]) => ({
-          name, how: "simulated here", colour: `s${colour}`, latency_us: figures.latency_us, transactions_per_minute: null,
-          megabytes_per_second: predicted(figures, "megabytes_per_second"), iops: predicted(figures, "iops"),
-          latency_mean_us: predicted(figures, "latency_mean_us") })),
-      ];
+        ...systems().map(({ name, colour }, slot) => simulated_row(name, "simulated here", `s${colour}`, simulated.get(key)?.[slot])),
+        simulated_row(moved?.name, "simulated in another port", "neutral", moved?.there.get(key)),
+      ].filter(Boolean);
       const most = Math.max(...rows.map((row) => row[rate]?.value ?? row.transactions_per_minute?.value ?? 0), 1e-9);
       const cells = (row) => make("tr", {}, make("th", { scope: "row" }, row.name), make("td", { class: "text" }, row.how),
         make("td", { class: "wide" }, bar([[(row[rate]?.value ?? row.transactions_per_minute?.value ?? 0) / most, row.colour]])),
@@ -170,7 +211,8 @@ export function results(systems, drives) {
       make("thead", {}, make("tr", {}, ...head.map((text, place) => make("th", { scope: "col", class: place < 3 ? "text" : null }, text)))), ...bodies);
   }
 
-  of("same").addEventListener("click", same);
+  of("same").addEventListener("click", () => simulating(same));
+  of("ports").addEventListener("click", () => simulating(ports));
   input.addEventListener("change", async () => { await take([...input.files]); input.value = ""; });
   // Files can be dropped anywhere on the page. Otherwise the browser would replace the page with the file.
   const has = (event) => event.dataTransfer?.types.includes("Files");

@@ -18,13 +18,15 @@ pub struct PcieSetup {
     pub rate_max: Option<BytesPerSecond>,
 }
 
-/// The length of addresses in packet headers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PcieAddress {
-    /// 32 bits, in a header of 3 dwords.
-    Short,
-    /// 64 bits, in a header of 4 dwords.
-    Long,
+lanemark_schema::named_enum! {
+    /// The length of addresses in packet headers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PcieAddress {
+        /// 32 bits, in a header of 3 dwords.
+        Short = "32-bit",
+        /// 64 bits, in a header of 4 dwords.
+        Long = "64-bit",
+    }
 }
 
 impl PcieSetup {

@@ -60,15 +60,17 @@ pub enum SataRate {
     Gen3,
 }
 
-/// The kind of commands on a SATA link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SataCommands {
-    /// READ and WRITE FPDMA QUEUED, up to 32 at a time.
-    Queued,
-    /// READ and WRITE DMA, one at a time.
-    Unqueued,
-    /// READ and WRITE SECTORS, one at a time, with a block of one sector per DRQ.
-    Pio,
+lanemark_schema::named_enum! {
+    /// The kind of commands on a SATA link.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SataCommands {
+        /// READ and WRITE FPDMA QUEUED, up to 32 at a time.
+        Queued = "queued",
+        /// READ and WRITE DMA, one at a time.
+        Unqueued = "unqueued",
+        /// READ and WRITE SECTORS, one at a time, with a block of one sector per DRQ.
+        Pio = "pio",
+    }
 }
 
 /// A trained SATA link: its model with all constants computed once.
