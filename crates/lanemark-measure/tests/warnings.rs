@@ -142,7 +142,10 @@ fn a_cache_under_a_loop_device_raises_a_warning() {
         let cache_below = outcome.warnings.iter().find(|w| matches!(w, Warning::CacheBelow { .. }));
         assert_eq!(cache_below.is_some(), !direct, "{:?}", outcome.warnings);
         let advice = "attach the file with direct I/O: losetup --direct-io=on";
-        assert!(cache_below.is_none_or(|warning| warning.advice() == advice), "{cache_below:?}");
+        assert!(
+            cache_below.is_none_or(|warning| warning.advice() == Some(advice)),
+            "{cache_below:?}"
+        );
     }
 }
 

@@ -114,7 +114,8 @@ fn print_text(
         |warning| matches!(warning, Warning::PageCache { .. }),
     ];
     for warning in is_stated.iter().filter_map(|is_this| warnings.iter().find(is_this)) {
-        output::print(&format!("Warning: {warning}; {}.", warning.advice()))?;
+        let advice = warning.advice().map_or(String::new(), |advice| format!("; {advice}"));
+        output::print(&format!("Warning: {warning}{advice}."))?;
     }
     if args.database.short {
         output::print("This is a short run: its figures are meaningless.")?;

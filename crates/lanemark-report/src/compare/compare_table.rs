@@ -202,10 +202,10 @@ fn directions(
 }
 
 /// Returns the warnings about both runs. A warning that applies to both appears once.
-fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> {
+fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, Option<&'static str>)> {
     let of_a = target::warnings(a);
     let of_b = target::warnings(b);
-    let name = |name: &str, (warning, advice): &(String, &'static str)| {
+    let name = |name: &str, (warning, advice): &(String, Option<&'static str>)| {
         (format!("{name}: {warning}"), *advice)
     };
     let mut all = Vec::new();

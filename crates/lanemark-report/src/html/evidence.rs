@@ -145,7 +145,7 @@ pub(super) fn warnings(
     study: Option<&StudyOutcome>,
     runs: &[(&str, &RunResult)],
 ) -> Option<Markup> {
-    let mut listed: Vec<(String, &'static str)> =
+    let mut listed: Vec<(String, Option<&'static str>)> =
         study.map(target::study_warnings).unwrap_or_default();
     let several = runs.len() > 1 || study.is_some();
     listed.extend(shared(runs, target::warnings).into_iter().map(|((warning, advice), names)| {
@@ -156,11 +156,20 @@ pub(super) fn warnings(
         html! {
             ul class="warnings" {
                 @for (warning, advice) in target::with_advice(&listed) {
-                    li { b { (warning) } @if let Some(advice) = advice { ": " (advice) "." } }
+                    li { b { (with_code(&warning)) } @if let Some(advice) = advice { ": " (with_code(advice)) "." } }
                 }
             }
         }
     })
+}
+
+/// Returns a text in which each part between backticks is code.
+fn with_code(text: &str) -> Markup {
+    html! {
+        @for (place, part) in text.split('`').enumerate() {
+            @if place % 2 == 0 { (part) } @else { code { (part) } }
+        }
+    }
 }
 
 pub(crate) fn capitalised(word: &str) -> String {

@@ -35,8 +35,11 @@ pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
     sheet.blank();
     sheet.paragraph(&format!("The fit ran {} short simulations.", fitted.simulations));
     open(&mut sheet, fitted);
-    let listed: Vec<(String, &'static str)> =
-        fitted.warnings.iter().map(|warning| (warning.to_string(), warning.advice())).collect();
+    let listed: Vec<(String, Option<&'static str>)> = fitted
+        .warnings
+        .iter()
+        .map(|warning| (warning.to_string(), Some(warning.advice())))
+        .collect();
     write_warnings(&mut sheet, &listed);
     sheet.finish()
 }

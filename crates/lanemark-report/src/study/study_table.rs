@@ -174,7 +174,7 @@ fn write_calibrations(sheet: &mut TerminalText, settings: &[CalibratedSetting<'_
 
 /// Writes the warnings about all systems, each warning once, then the warnings about the measured run.
 fn all_warnings(sheet: &mut TerminalText, outcome: &StudyOutcome, measured: Option<&RunResult>) {
-    let mut all: Vec<(String, &'static str)> = target::study_warnings(outcome);
+    let mut all: Vec<(String, Option<&'static str>)> = target::study_warnings(outcome);
     let here = measured.map(target::warnings).unwrap_or_default();
     all.extend(
         here.into_iter().map(|(warning, advice)| (format!("measured here: {warning}"), advice)),

@@ -122,7 +122,7 @@ const TESTS_NAMED: usize = 4;
 
 /// Returns the warnings about a run, each warning once, with its tests and its advice. An incomplete run yields a
 /// warning even if no warning was recorded.
-pub(crate) fn warnings(run: &RunResult) -> Vec<(String, &'static str)> {
+pub(crate) fn warnings(run: &RunResult) -> Vec<(String, Option<&'static str>)> {
     selected_warnings(run, |_| true)
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn warnings(run: &RunResult) -> Vec<(String, &'static str)> {
 pub(crate) fn selected_warnings(
     run: &RunResult,
     is_listed: fn(&Warning) -> bool,
-) -> Vec<(String, &'static str)> {
+) -> Vec<(String, Option<&'static str>)> {
     let mut groups: Vec<(serde_json::Value, Vec<&Warning>)> = Vec::new();
     for warning in run.warnings.iter().filter(|warning| is_listed(warning)) {
         let kind = kind(warning);
@@ -140,7 +140,7 @@ pub(crate) fn selected_warnings(
             Some(_) | None => groups.push((kind, vec![warning])),
         }
     }
-    let mut warnings: Vec<(String, &'static str)> =
+    let mut warnings: Vec<(String, Option<&'static str>)> =
         groups.iter().map(|(_, alike)| merged_warning(alike, run)).collect();
     if !run.complete && !run.warnings.contains(&Warning::Interrupted) {
         warnings.push(("the run has not ended".to_owned(), Warning::Interrupted.advice()));
@@ -170,19 +170,17 @@ fn kind(warning: &Warning) -> serde_json::Value {
 
 /// Returns each warning with its advice. If successive warnings have the same advice, only the last of them has it.
 pub(crate) fn with_advice<'l>(
-    listed: &'l [(String, &'static str)],
+    listed: &'l [(String, Option<&'static str>)],
 ) -> Vec<(&'l str, Option<&'static str>)> {
-    let advice_below = listed.iter().skip(1).map(|(_, advice)| Some(*advice)).chain([None]);
+    let advice_below = listed.iter().skip(1).map(|(_, advice)| *advice).chain([None]);
     let pairs = listed.iter().zip(advice_below);
     pairs
-        .map(|((warning, advice), below)| {
-            (warning.as_str(), Some(*advice).filter(|_| below != Some(*advice)))
-        })
+        .map(|((warning, advice), below)| (warning.as_str(), advice.filter(|_| below != *advice)))
         .collect()
 }
 
 /// Returns the warnings about the systems of a study, each warning once.
-pub(crate) fn study_warnings(outcome: &StudyOutcome) -> Vec<(String, &'static str)> {
+pub(crate) fn study_warnings(outcome: &StudyOutcome) -> Vec<(String, Option<&'static str>)> {
     let mut seen = Vec::new();
     for warning in outcome.systems.iter().flat_map(|system| warnings(&system.run)) {
         if !seen.contains(&warning) {
@@ -194,7 +192,7 @@ pub(crate) fn study_warnings(outcome: &StudyOutcome) -> Vec<(String, &'static st
 
 /// Formats a warning about one or more tests of `run`: the names of the tests and their common text, or the text of
 /// the first test and the names of the other tests.
-fn merged_warning(alike: &[&Warning], run: &RunResult) -> (String, &'static str) {
+fn merged_warning(alike: &[&Warning], run: &RunResult) -> (String, Option<&'static str>) {
     let first = alike[0];
     let advice = first.advice();
     let text = first.to_string();

@@ -55,6 +55,9 @@ export function latency(us) {
 /** Writes microseconds as µs in a text that has them as files do, as us. */
 export const micro = (text) => text.replace(/(\d) ?us\b/g, "$1 µs");
 
+/** Returns the parts of a text; a part between backticks is code. */
+export const coded = (text) => micro(text).split("`").map((part, place) => (place % 2 ? make("code", {}, part) : part));
+
 /** Formats a range, such as `10.3–15.0 ms`; the unit appears once if both ends have it. */
 export function span(low, high, word) {
   const [from, to] = [word(low), word(high)], unit = to.match(/ \D+$/)?.[0] ?? "";

@@ -1,6 +1,6 @@
 // Result files that were dropped on the page. Their tests are compared only with simulations of the same test.
 
-import { bar, latency, make, micro, number, picture, rated, span } from "./draw.js";
+import { bar, coded, latency, make, micro, number, picture, rated, span } from "./draw.js";
 import { ask, steps, words } from "./laboratory.js";
 
 const FILES_MAX = 8;
@@ -71,7 +71,7 @@ export function results(systems, drives) {
       make("legend", {}, `${name}: ${reply.title.replace(/^the file, /, "")}`),
       ...reply.verdicts.map((text) => make("p", { class: "verdict" }, text)),
       reply.answer ? make("p", {}, micro(reply.answer.replace(/^the file /, `${name} `))) : null,
-      ...reply.warnings.map((text) => make("p", { class: "error" }, micro(text.replace(/^the file: /, "")))),
+      ...reply.warnings.map((text) => make("p", { class: "error" }, ...coded(text.replace(/^the file: /, "")))),
       ...lines(reply).map((text) => make("p", { class: text.startsWith("  attention") ? "error" : "soft" }, text)),
       ...(reply.paths ? paths(reply.paths) : []),
       make("div", { class: "checks" }, ...file.tests.map(check)),

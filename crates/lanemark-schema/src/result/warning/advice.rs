@@ -3,9 +3,9 @@
 use super::{LiveVerdict, Warning};
 
 impl Warning {
-    /// Returns the advice for the warning.
-    pub fn advice(&self) -> &'static str {
-        match self {
+    /// Returns the advice for the warning, unless it is a note about another program's output.
+    pub fn advice(&self) -> Option<&'static str> {
+        Some(match self {
             Self::PageCache { .. } => "use ext4, xfs or btrfs, and for a database PostgreSQL 16",
             Self::NotRegistered { .. } => {
                 "raise `ulimit -l` (locked memory) or run on a newer kernel"
@@ -106,9 +106,7 @@ impl Warning {
             Self::RatesOnly { .. } => {
                 "rates and mean latencies are as stated; counts and bytes are computed from these figures"
             }
-            Self::Imported { .. } => {
-                "use the options of `lanemark report` for values that a file lacks"
-            }
+            Self::Imported { .. } => return None,
             Self::BestOfRuns { .. } => {
                 "expect the drive's mean or median throughput to be lower, and its latency to be higher"
             }
@@ -122,6 +120,6 @@ impl Warning {
                 "state the setting with an option of `lanemark report`: simulations require it, and \
                  Lanemark does not guess"
             }
-        }
+        })
     }
 }
