@@ -32,6 +32,7 @@ pub(crate) use compare::{CompareArgs, RateTarget};
 pub(crate) use completions::{CompletionsArgs, CompletionsCommand};
 pub(crate) use drive::{DriveArgs, Media, Protocol, RatingArgs};
 pub(crate) use fio_command::FioCommandArgs;
+pub(crate) use gate::GateDecision;
 pub(crate) use host::HostOption;
 pub(crate) use inspect::InspectArgs;
 pub(crate) use library::{EntryKind, Interface, LibraryArgs, LibraryListArgs};

@@ -164,6 +164,11 @@ fn missing_and_hostile_inputs_are_explained() {
         "{unrated}"
     );
     report(here, "a.json", 0, 10.0, 0);
+    let other = fails(&[UNRATED, "--smart", "a.json", "--tbw", "300TB"]);
+    assert!(other.contains("describes a drive of the model"), "{other}");
+    // A model that the library does not contain may be the drive.
+    let text = fs::read_to_string(here.join("a.json")).unwrap().replace("980 PRO", "OEM");
+    fs::write(here.join("a.json"), text).unwrap();
     let given = plan(here, &[UNRATED, "--smart", "a.json", "--tbw", "300TB"]);
     assert_eq!((step(&given, "rated writes"), given.get("rating")), (300.0, None));
     fs::write(

@@ -177,9 +177,11 @@ fn a_baseline_grows_until_a_result_is_slower() {
     simulated(&folder, "deep.json", &["--size", "64MiB"]);
     let text = String::from_utf8_lossy(&compare("deep.json", &[]).stdout).into_owned();
     assert!(text.contains("contains no earlier result"), "{text}");
-    // The same result is not its own baseline.
+    // The same result is not its own baseline, and counts once.
+    let added = kept();
     let text = String::from_utf8_lossy(&compare("deep.json", &[]).stdout).into_owned();
     assert!(text.contains("contains no earlier result"), "{text}");
+    assert_eq!(kept(), added);
 }
 
 #[test]

@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 #[must_use]
 pub fn bencher(run: &RunResult) -> String {
     let test = |result: &lanemark_schema::result::TestResult| {
-        let measures = json!({
-            "throughput": metric(&result.iops),
-            "latency": metric(&result.latency_mean_ns),
-        });
+        let mut measures = json!({ "throughput": metric(&result.iops) });
+        if result.latency().is_measured() {
+            measures["latency"] = metric(&result.latency_mean_ns);
+        }
         (result.test.name.clone(), measures)
     };
     text(&Value::Object(run.tests.iter().map(test).collect::<Map<_, _>>()))

@@ -23,8 +23,6 @@ const LINES_MAX: usize = 10_000_000;
 const POINTS_MAX: usize = 1000;
 /// Minimum interval of a log of mean latencies, in ms.
 const REGULAR_MS: u64 = 100;
-/// The share of the logged rate that the sizes of the lines reach if each line is a request.
-const EACH_REQUEST: f64 = 0.3;
 /// Maximum value of a latency in ns: 200 days.
 const NS_MAX: u64 = 200 * 86_400 * 1_000_000_000;
 
@@ -122,27 +120,28 @@ impl FioLog {
         match self.kind {
             LogKind::Bandwidth | LogKind::Iops => self.lines.iter().all(|line| line.block == 0),
             LogKind::Latency(_) => {
-                self.lines.iter().any(|line| line.block == 0) || self.is_regular()
+                self.lines.iter().any(|line| line.block == 0)
+                    || (0..3).all(|side| {
+                        let own = self.of_direction(side);
+                        own.is_empty() || is_regular(&own)
+                    })
             }
         }
-    }
-
-    /// Returns whether each direction has one line at each multiple of an interval.
-    fn is_regular(&self) -> bool {
-        (0..3).all(|side| {
-            let times: Vec<u64> =
-                self.of_direction(side).iter().map(|line| line.milliseconds).collect();
-            let step = times.first().copied().unwrap_or(REGULAR_MS);
-            let is_due =
-                |(at, time): (usize, &u64)| time.abs_diff((at as u64 + 1) * step) <= step / 50;
-            step >= REGULAR_MS && times.len() != 1 && times.iter().enumerate().all(is_due)
-        })
     }
 
     /// Returns the lines of one direction.
     fn of_direction(&self, side: usize) -> Vec<LogLine> {
         self.lines.iter().filter(|line| line.direction == side).copied().collect()
     }
+}
+
+/// Returns whether lines of one direction are at the multiples of an interval, as with `log_avg_msec`.
+fn is_regular(lines: &[LogLine]) -> bool {
+    let step = lines.first().map_or(0, |line| line.milliseconds);
+    let is_due = |(at, line): (usize, &LogLine)| {
+        line.milliseconds.abs_diff((at as u64 + 1) * step) <= step / 50
+    };
+    step >= REGULAR_MS && lines.len() > 1 && lines.iter().enumerate().all(is_due)
 }
 
 /// Returns the line whose time is nearest. `lines` is sorted.
@@ -185,7 +184,7 @@ fn log_run(log: &FioLog) -> Result<ReportedRun, FormatError> {
         LogKind::Iops => "requests a second; bytes are computed from the request size",
         LogKind::Latency(_) => "each request with its latency",
     };
-    let sides = |seconds| [0, 1, 2].map(|side| amounts(&log.of_direction(side), log.kind, seconds));
+    let sides = [0, 1, 2].map(|side| amounts(&log.of_direction(side), log.kind));
     run(&log.file, &log.lines, sides, what)
 }
 
@@ -201,21 +200,19 @@ fn averaged_run(job: &[FioLog]) -> Result<ReportedRun, FormatError> {
     };
     let latency = of(LogKind::Latency(LatencyPart::Total))
         .or_else(|| of(LogKind::Latency(LatencyPart::Completion)));
-    let sides = |_| {
-        [0, 1, 2].map(|side| {
-            let bytes = bandwidth.of_direction(side);
-            let latencies = latency.map_or_else(Vec::new, |log| log.of_direction(side));
-            let amount = |(over, line): (f64, LogLine)| Amount {
-                seconds: line.milliseconds as f64 / 1e3,
-                bytes: nearest(&bytes, line.milliseconds)
-                    .map_or(0.0, |near| near.value as f64 * 1024.0 * over),
-                requests: line.value as f64 * over,
-                latency_ns: nearest(&latencies, line.milliseconds).map(LogLine::latency_ns),
-                is_mean: true,
-            };
-            with_time_since(iops.of_direction(side).into_iter()).map(amount).collect()
-        })
-    };
+    let sides = [0, 1, 2].map(|side| {
+        let bytes = bandwidth.of_direction(side);
+        let latencies = latency.map_or_else(Vec::new, |log| log.of_direction(side));
+        let amount = |(over, line): (f64, LogLine)| Amount {
+            seconds: line.milliseconds as f64 / 1e3,
+            bytes: nearest(&bytes, line.milliseconds)
+                .map_or(0.0, |near| near.value as f64 * 1024.0 * over),
+            requests: line.value as f64 * over,
+            latency_ns: nearest(&latencies, line.milliseconds).map(LogLine::latency_ns),
+            is_mean: true,
+        };
+        with_time_since(iops.of_direction(side).into_iter()).map(amount).collect()
+    });
     let all = run(&iops.file, &iops.lines, sides, "means over intervals")?;
     let used = [Some(bandwidth), latency].into_iter().flatten();
     Ok(ReportedRun { further_files: used.map(|log| log.file.clone()).collect(), ..all })
@@ -224,7 +221,7 @@ fn averaged_run(job: &[FioLog]) -> Result<ReportedRun, FormatError> {
 fn run(
     file: &str,
     lines: &[LogLine],
-    sides: impl FnOnce(f64) -> [Vec<Amount>; 3],
+    sides: [Vec<Amount>; 3],
     what: &str,
 ) -> Result<ReportedRun, FormatError> {
     let sample = sample(lines, sides).map_err(|message| FormatError::file(file, message))?;
@@ -279,13 +276,9 @@ impl LogLine {
     }
 }
 
-fn sample(
-    lines: &[LogLine],
-    sides: impl FnOnce(f64) -> [Vec<Amount>; 3],
-) -> Result<Sample, String> {
+fn sample(lines: &[LogLine], sides: [Vec<Amount>; 3]) -> Result<Sample, String> {
     let end = lines.last().map_or(0, |line| line.milliseconds);
     let elapsed = time(end.max(1) as f64, 1e-3)?;
-    let sides = sides(elapsed.as_seconds());
     let mut results = Vec::new();
     for side in &sides {
         results.push(total(side)?);
@@ -343,18 +336,14 @@ fn phases(series: &Series) -> Vec<RatePhase> {
 }
 
 /// Returns the amounts of the lines of one direction.
-fn amounts(lines: &[LogLine], kind: LogKind, seconds: f64) -> Vec<Amount> {
+fn amounts(lines: &[LogLine], kind: LogKind) -> Vec<Amount> {
     let all: Vec<(f64, LogLine)> = with_time_since(lines.iter().copied()).collect();
-    let rate = |(over, line): &(f64, LogLine)| line.value as f64 * over;
-    let logged: f64 = all.iter().map(rate).sum::<f64>() / seconds;
-    let (of_lines, logged) = match kind {
-        LogKind::Bandwidth => {
-            (lines.iter().map(|line| line.block as f64).sum::<f64>() / seconds, logged * 1024.0)
-        }
-        LogKind::Iops => (lines.len() as f64 / seconds, logged),
-        LogKind::Latency(_) => (1.0, 1.0),
+    // The lines of a log without averaging are requests. A bandwidth is then the request's bytes over its own latency.
+    let each = match kind {
+        LogKind::Bandwidth => !is_regular(lines),
+        LogKind::Iops => lines.iter().all(|line| line.value <= 1),
+        LogKind::Latency(_) => true,
     };
-    let each = of_lines >= EACH_REQUEST * logged;
     let amount = |(over, line): (f64, LogLine)| {
         let block = line.block as f64;
         let at = line.milliseconds as f64 / 1e3;

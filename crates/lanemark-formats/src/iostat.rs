@@ -328,7 +328,7 @@ impl LoadDraft<'_> {
         ));
         self.note_outcome();
         let seconds = (REQUESTS / slowest).clamp(SECONDS.0, SECONDS.1).round();
-        let head = "[global]\nioengine=io_uring\ndirect=1\nnorandommap=1\niodepth=1\nrate_process=poisson\n";
+        let head = "[global]\nioengine=io_uring\ndirect=1\nnorandommap=1\niodepth=256\nrate_process=poisson\n";
         Ok(format!("{head}time_based=1\nruntime={seconds}\n{jobs}"))
     }
 
@@ -410,7 +410,7 @@ mod tests {
         let read = load(&text, None);
         assert_eq!(
             read.text.replace('\n', " "),
-            "[global] ioengine=io_uring direct=1 norandommap=1 iodepth=1 rate_process=poisson time_based=1 runtime=10 \
+            "[global] ioengine=io_uring direct=1 norandommap=1 iodepth=256 rate_process=poisson time_based=1 runtime=10 \
              [reads] rw=randread bs=16384 rate_iops=1822 [writes] rw=randwrite bs=12800 rate_iops=742 fdatasync=2 "
         );
         let notes: Vec<String> = read.notes.iter().map(ToString::to_string).collect();

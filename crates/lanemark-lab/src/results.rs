@@ -13,8 +13,8 @@ mod disk;
 pub(crate) use disk::file_and_system;
 #[cfg(feature = "machine")]
 pub use disk::{
-    FileKind, ListedResult, OutputFile, ResultFile, earlier_runs, find_result_file, list, load,
-    load_any, load_named, load_oltp, load_run, load_sweep, now, read_fit,
+    EarlierRuns, FileKind, ListedResult, OutputFile, ResultFile, earlier_runs, find_result_file,
+    list, load, load_any, load_named, load_oltp, load_run, load_sweep, now, read_fit,
 };
 
 /// A saved result of a run or of a study.

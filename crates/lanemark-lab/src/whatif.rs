@@ -6,7 +6,7 @@ mod evidence;
 mod question;
 
 use evidence::Evidence;
-use lanemark_schema::result::{FittedDrive, Provenance, RunResult, WhatIf};
+use lanemark_schema::result::{FittedDrive, Provenance, RunResult, Warning, WhatIf};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_sim::spec::{AttachmentSpec, MediaSpec};
@@ -148,6 +148,7 @@ impl Lab {
             measured: measured.map(|(file, _)| file.to_owned()),
             contradictions,
             tests,
+            warnings: [before, after].map(warnings_of),
         }))
     }
 
@@ -165,6 +166,12 @@ impl Lab {
         let [one, two] = runs.map(predicted);
         self.draws(&[(subjects[0], &one), (subjects[1], &two)], seed, watch)
     }
+}
+
+/// Returns the warnings about a run, without its assumed limits.
+fn warnings_of(run: &RunResult) -> Vec<Warning> {
+    let is_other = |warning: &&Warning| !matches!(warning, Warning::AssumedLimit { .. });
+    run.warnings.iter().filter(is_other).cloned().collect()
 }
 
 /// Shortens test `at` of both sides to about ten thousand counted requests, and returns their number. Before these

@@ -284,19 +284,20 @@ impl LibraryIndex {
         all.into_iter().map(|(_, found)| found).take(most).collect()
     }
 
-    /// Returns whether a port accepts a drive. A cloud's volumes and machines belong together, because their names
-    /// begin with the same provider.
     fn accepts(&self, drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> bool {
+        self.is_of_one_cloud(drive, &platform.id) && drive.plug.fits(port.plug)
+    }
+
+    /// Returns whether a drive and a platform are of the same cloud, or of none. A cloud's volumes and machines belong
+    /// together, because their names begin with the same provider.
+    pub fn is_of_one_cloud(&self, drive: &DriveEntry, platform: &str) -> bool {
         let provider = |id: &str| id.split('-').next().unwrap_or_default().to_owned();
         let is_volume = |drive: &DriveEntry| drive.kind == DriveKind::CloudVolume;
-        let own = provider(&platform.id);
-        let is_cloud =
-            self.drives.iter().any(|(one, _)| is_volume(one) && provider(&one.id) == own);
-        let agrees = match (is_volume(drive), is_cloud) {
-            (true, _) => provider(&drive.id) == own,
-            (false, is_cloud) => !is_cloud,
-        };
-        agrees && drive.plug.fits(port.plug)
+        let own = provider(platform);
+        if is_volume(drive) {
+            return provider(&drive.id) == own;
+        }
+        !self.drives.iter().any(|(one, _)| is_volume(one) && provider(&one.id) == own)
     }
 
     /// Returns the reason why no system was found although the text names parts.

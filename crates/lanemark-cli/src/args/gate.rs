@@ -29,17 +29,35 @@ impl FromStr for LossGate {
     }
 }
 
+/// What a gate decides.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct GateDecision {
+    /// The reason to fail: the test whose interval excludes a smaller loss by the widest margin.
+    pub(crate) reason: Option<String>,
+    /// The tests without an interval, which were not judged.
+    pub(crate) unjudged: Vec<String>,
+}
+
 impl LossGate {
-    /// Returns the reason to fail for two runs: the test whose interval excludes a smaller loss by the widest margin.
-    pub(crate) fn check_runs(self, compared: &ComparedRuns) -> Option<String> {
+    /// Decides about two runs.
+    pub(crate) fn check_runs(self, compared: &ComparedRuns) -> GateDecision {
         let throughput =
             compared.figures.iter().filter(|one| one.metric == FigureMetric::Throughput);
-        self.reason(throughput.map(|one| (one.test.as_str(), one.ratio)))
+        self.decide(&throughput.map(|one| (one.test.as_str(), one.ratio)).collect::<Vec<_>>())
     }
 
-    /// Returns the reason to fail for two systems.
-    pub(crate) fn check_systems(self, compared: &WhatIf) -> Option<String> {
-        self.reason(compared.tests.iter().map(|one| (one.test.as_str(), one.change)))
+    /// Decides about two systems.
+    pub(crate) fn check_systems(self, compared: &WhatIf) -> GateDecision {
+        let tests = compared.tests.iter().map(|one| (one.test.as_str(), one.change));
+        self.decide(&tests.collect::<Vec<_>>())
+    }
+
+    fn decide(self, tests: &[(&str, RatioEstimate)]) -> GateDecision {
+        let is_unjudged = |(_, ratio): &&(&str, RatioEstimate)| {
+            matches!(ratio, RatioEstimate::Uncertain { interval_80: None, .. })
+        };
+        let unjudged = tests.iter().filter(is_unjudged).map(|(test, _)| (*test).to_owned());
+        GateDecision { reason: self.reason(tests.iter().copied()), unjudged: unjudged.collect() }
     }
 
     fn reason<'t>(self, tests: impl Iterator<Item = (&'t str, RatioEstimate)>) -> Option<String> {
@@ -76,7 +94,9 @@ mod tests {
         let reason = |ratio: RatioEstimate| gate.reason([("read", ratio)].into_iter());
         assert_eq!(reason(RatioEstimate::Identical), None);
         assert_eq!(reason(RatioEstimate::within(0.9, 0.85, 0.96)), None);
-        assert_eq!(reason(RatioEstimate::Uncertain { ratio: 0.5, interval_80: None }), None);
+        let unknown = RatioEstimate::Uncertain { ratio: 0.5, interval_80: None };
+        let unjudged = gate.decide(&[("read", RatioEstimate::Identical), ("write", unknown)]);
+        assert_eq!((unjudged.reason, unjudged.unjudged), (None, vec!["write".to_owned()]));
         assert_eq!(reason(RatioEstimate::within(1.2, 1.1, 1.3)), None);
         let text = reason(RatioEstimate::within(0.9, 0.88, 0.92)).unwrap();
         assert_eq!(

@@ -70,10 +70,10 @@ fn show_results(
     b: (&str, &RunResult),
 ) -> Result<CommandOutcome, Failure> {
     let compared = compare_runs(a, b);
-    let reason = args.fail_if.and_then(|gate| gate.check_runs(&compared));
+    let decision = args.fail_if.map(|gate| gate.check_runs(&compared)).unwrap_or_default();
     if args.json {
         output::print_json(&compared)?;
-        return Ok(gated(reason));
+        return Ok(gated(decision));
     }
     let style = output::style();
     let text = match database_compare_text(a.1, b.1, &style) {
@@ -81,7 +81,7 @@ fn show_results(
         None => compare_table(a, b, args.detail, &style),
     };
     output::print(&text)?;
-    Ok(gated(reason))
+    Ok(gated(decision))
 }
 
 /// Predicts the tests of a measured run on the system `named`; returns `None` if the run is cancelled.
@@ -156,7 +156,7 @@ fn what_if(
     });
     drop(line);
     let Some(whatif) = outcome? else { return Ok(CommandOutcome::Interrupted) };
-    let reason = args.fail_if.and_then(|gate| gate.check_systems(&whatif));
+    let decision = args.fail_if.map(|gate| gate.check_systems(&whatif)).unwrap_or_default();
     if args.json {
         output::print_json(&whatif)?;
     } else {
@@ -167,5 +167,5 @@ fn what_if(
         }
         output::print(&text)?;
     }
-    Ok(gated(reason))
+    Ok(gated(decision))
 }

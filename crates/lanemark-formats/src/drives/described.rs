@@ -63,6 +63,8 @@ pub struct ReportedHealth {
     pub minutes_above_critical: Option<f64>,
     /// Number of times that the drive has reduced its speed because of its temperature.
     pub thermal_transitions: Option<f64>,
+    /// Names of the attributes that are at or below their thresholds.
+    pub failing: Vec<String>,
     /// Number of errors of the medium that the drive could not correct.
     pub media_errors: Option<f64>,
     /// Number of sectors that the drive has replaced.
@@ -120,8 +122,11 @@ impl DescribedDrive {
         if self.health.is_failing == Some(true) {
             self.findings.push("the drive reports that it is about to fail".to_owned());
         }
+        let below = self.health.failing.iter();
+        self.findings.extend(below.map(|name| format!("{name} is at its failure threshold")));
         let hot = self.temperature.zip(self.health.temperature_warning);
-        let hot = hot.filter(|(now, limit)| now >= limit);
+        // A virtual disk of a RAID adapter states 0 °C for both.
+        let hot = hot.filter(|(now, limit)| now >= limit && *limit > 0.0);
         let text =
             |(now, limit)| format!("{now:.0} °C; the drive's warning limit is {limit:.0} °C");
         self.findings.extend(hot.map(text));

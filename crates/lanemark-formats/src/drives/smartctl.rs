@@ -31,7 +31,9 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
         critical_warning: nvme("critical_warning").map(|bits| bits as u64),
         minutes_above_warning: nvme("warning_temp_time"),
         minutes_above_critical: nvme("critical_comp_time"),
-        media_errors: nvme("media_errors").or_else(|| scsi_errors(root)),
+        media_errors: nvme("media_errors")
+            .or_else(|| scsi_errors(root))
+            .or_else(|| statistic(root, UNCORRECTED)),
         reallocated_sectors: figure(&["scsi_grown_defect_list"]),
         spare: nvme("available_spare"),
         spare_threshold: nvme("available_spare_threshold"),
@@ -53,7 +55,9 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
         temperature,
         endurance_used: nvme("percentage_used")
             .or_else(|| figure(&["endurance_used", "current_percent"]))
-            .or_else(|| statistic(root, "Percentage Used Endurance Indicator")),
+            .or_else(|| figure(&["scsi_percentage_used_endurance_indicator"]))
+            .or_else(|| statistic(root, "Percentage Used Endurance Indicator"))
+            .or_else(|| SmartAttribute::endurance_used(&attributes)),
         health,
         usage: ReportedUsage {
             written_bytes: nvme("data_units_written")
@@ -76,6 +80,9 @@ fn scsi_errors(root: &Value) -> Option<f64> {
     errors.reduce(|sum, errors| sum + errors)
 }
 
+/// The ATA device statistic with the errors that the drive could not correct.
+pub(super) const UNCORRECTED: &str = "Number of Reported Uncorrectable Errors";
+
 /// Returns a value of the ATA device statistics.
 fn statistic(root: &Value, name: &str) -> Option<f64> {
     let pages = root.get("ata_device_statistics")?.get("pages")?.as_array()?;
@@ -93,7 +100,13 @@ fn attributes(root: &Value) -> Vec<SmartAttribute<'_>> {
 fn attribute(row: &Value) -> Option<SmartAttribute<'_>> {
     let raw = row.get("raw")?.get("value")?.as_f64().filter(|raw| *raw >= 0.0)?;
     let id = u32::try_from(row.get("id")?.as_u64()?).ok()?;
-    Some(SmartAttribute { id, name: row.get("name")?.as_str()?, raw })
+    Some(SmartAttribute {
+        id,
+        name: row.get("name")?.as_str()?,
+        value: row.get("value").and_then(Value::as_f64).unwrap_or(f64::NAN),
+        raw,
+        is_failing: row.get("when_failed").and_then(Value::as_str) == Some("now"),
+    })
 }
 
 /// Returns the data that the host has written according to the SCSI log of write errors, which prints units of 10^9
@@ -107,6 +120,26 @@ fn scsi_written(root: &Value) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attributes_at_their_threshold_and_the_wear_of_ata_and_sas_are_findings() {
+        let findings = |rest: Value| {
+            let mut drive = serde_json::json!({"json_format_version": [1, 0], "model_name": "A"});
+            drive.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            crate::drives::read(&drive.to_string(), "f").unwrap().remove(0).findings
+        };
+        let ata = serde_json::json!({"ata_smart_attributes": {"table": [
+            {"id": 202, "name": "Percent_Lifetime_Remain", "value": 1, "when_failed": "now", "raw": {"value": 99}},
+            {"id": 230, "name": "Media_Wearout_Indicator", "value": 1, "when_failed": "", "raw": {"value": 9}},
+        ]}});
+        let wanted = [
+            "Percent_Lifetime_Remain is at its failure threshold",
+            "99% of the rated endurance is used",
+        ];
+        assert_eq!(findings(ata), wanted);
+        let sas = serde_json::json!({"scsi_percentage_used_endurance_indicator": 103});
+        assert_eq!(findings(sas), ["103% of the rated endurance is used"]);
+    }
 
     #[test]
     fn heat_wear_and_a_slow_link_are_findings() {

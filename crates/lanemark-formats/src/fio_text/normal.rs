@@ -38,6 +38,8 @@ const JOBS_MAX: usize = 100_000;
 const MIXED: usize = 3;
 /// Maximum relative difference between the bytes of all requests and the printed size that rounding can explain.
 const ROUNDED: f64 = 0.02;
+/// Maximum time in which fio prints the jobs of one run, in seconds.
+const PRINTING: u32 = 2;
 /// Maximum deviation of the sum of the depths' shares from 1 that rounding can explain.
 const DEPTHS_ROUNDED: f64 = 0.005;
 
@@ -154,12 +156,14 @@ impl NormalOutputReader {
             self.ended = true;
         } else if let Some(entry) = entry(line, at) {
             self.end_entry();
-            if self.ended {
+            if self.entries.iter().any(|earlier| earlier.is_of_earlier_run(&entry)) {
+                self.end_run(run)?;
+            } else if self.ended {
                 // The figures of the same run are printed again.
                 self.entries.clear();
                 self.snapshots += 1;
-                self.ended = false;
             }
+            self.ended = false;
             if self.entries.len() >= JOBS_MAX {
                 return Err((at, format!("more than {JOBS_MAX} jobs")));
             }
@@ -277,6 +281,14 @@ impl NormalOutputReader {
     }
 }
 
+/// Returns the seconds since midnight in a date such as `Mon Jul  3 22:30:33 2023`.
+fn time_of_day(date: &str) -> Option<u32> {
+    let time = date.split_whitespace().find(|word| word.contains(':'))?;
+    time.split(':').try_fold(0, |sum: u32, part| {
+        Some(sum.checked_mul(60)?.checked_add(part.parse::<u32>().ok()?)?)
+    })
+}
+
 /// Returns the last figures of each process.
 fn last_of_each_process(mut entries: Vec<JobEntry>) -> Vec<JobEntry> {
     let mut seen = HashSet::new();
@@ -302,6 +314,17 @@ fn latencies_of(
 }
 
 impl JobEntry {
+    /// Returns whether `later` belongs to a later run: it has the same name, but is of another process, and was printed
+    /// at another time.
+    fn is_of_earlier_run(&self, later: &Self) -> bool {
+        let is_other = (self.group, &self.name) == (later.group, &later.name)
+            && !self.pid.is_empty()
+            && !later.pid.is_empty()
+            && self.pid != later.pid;
+        let times = time_of_day(&self.date).zip(time_of_day(&later.date));
+        is_other && times.is_some_and(|(own, other)| own.abs_diff(other) > PRINTING)
+    }
+
     /// Returns the identity of the process, if its number is stated.
     fn process(&self) -> Option<(u32, String, String)> {
         (!self.pid.is_empty()).then(|| (self.group, self.name.clone(), self.pid.clone()))

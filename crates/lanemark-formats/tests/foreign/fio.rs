@@ -83,6 +83,26 @@ fn snapshots_of_a_job_are_replaced_by_its_last_figures() {
 }
 
 #[test]
+fn runs_that_follow_one_another_are_separate_tests() {
+    let run = |pid: u32, time: &str| {
+        let date = format!(" pid={pid}: Mon Jul  3 {time} 2023");
+        let text = printed(1, 200_000, 2000);
+        let (before, rest) = text.split_once(" pid=").unwrap();
+        let (_, after) = rest.split_once('\n').unwrap();
+        format!("{before}{date}\n{after}")
+    };
+    for status in ["", "Run status group 0 (all jobs):\n   READ: bw=1MiB/s\n"] {
+        let rates = |text: &str| -> Vec<f64> {
+            import(text).result.tests.iter().map(|test| test.iops.value.round()).collect()
+        };
+        let later = rates(&format!("{}{status}{}", run(1, "07:08:23"), run(2, "07:10:23")));
+        assert_eq!(later, [100_000.0; 2], "{status}");
+    }
+    let clones = import(&(run(1, "07:08:23") + &run(2, "07:08:24")));
+    assert_eq!(clones.result.tests.len(), 1);
+}
+
+#[test]
 fn directions_of_different_run_times_are_separate_tests() {
     let text = "t: (g=0): rw=randwrite, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=16\n\
                 t: (groupid=0, jobs=1): err= 0: pid=181274: Tue Nov 15 11:40:08 2022\n  \

@@ -105,20 +105,24 @@ pub fn list(folder: &Path) -> Result<Vec<ListedResult>, LabError> {
     Ok(found)
 }
 
-/// Returns up to `count` complete runs in `folder` with the same target and tests as `new`, the newest first. The
-/// folder need not exist.
+/// The runs in a folder with the target and the tests of a new run.
+#[derive(Clone, Debug, Default)]
+pub struct EarlierRuns {
+    /// The complete runs, each once, the newest first.
+    pub runs: Vec<RunResult>,
+    /// Whether the folder contains the new run itself.
+    pub has_new: bool,
+}
+
+/// Returns up to `count` complete runs in `folder` with the same target and tests as `new`. The folder need not exist.
 ///
 /// # Errors
 /// Returns an error if the folder or a result of the same workload cannot be read.
-pub fn earlier_runs(
-    folder: &Path,
-    new: &RunResult,
-    count: usize,
-) -> Result<Vec<RunResult>, LabError> {
+pub fn earlier_runs(folder: &Path, new: &RunResult, count: usize) -> Result<EarlierRuns, LabError> {
+    let mut earlier = EarlierRuns::default();
     if !folder.exists() {
-        return Ok(Vec::new());
+        return Ok(earlier);
     }
-    let mut runs = Vec::new();
     for listed in list(folder)? {
         let is_candidate = listed.complete && !listed.study && listed.title == new.workload.name;
         if !is_candidate {
@@ -127,15 +131,13 @@ pub fn earlier_runs(
         let SavedResult::Run(run) = load(&listed.path)? else { continue };
         let is_same_work = run.workload.tests == new.workload.tests
             && run.target_name() == new.target_name()
-            && *run != *new;
-        if is_same_work {
-            runs.push(*run);
-        }
-        if runs.len() == count {
-            break;
+            && !earlier.runs.contains(&run);
+        earlier.has_new |= *run == *new;
+        if is_same_work && *run != *new && earlier.runs.len() < count {
+            earlier.runs.push(*run);
         }
     }
-    Ok(runs)
+    Ok(earlier)
 }
 
 fn read_listed_result(path: PathBuf) -> Option<ListedResult> {

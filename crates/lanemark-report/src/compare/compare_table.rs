@@ -13,9 +13,7 @@ use crate::database;
 use crate::terminal::warnings::write_warnings;
 use crate::terminal::{Style, TerminalText};
 use crate::text::metric::heading;
-use crate::text::number::{
-    ABSENT, fixed, known_value, or_absent, percent_whole, ratio, significant,
-};
+use crate::text::number::{ABSENT, known_value, or_absent, percent_whole, ratio, significant};
 use crate::text::table::{Cell, CellEmphasis, Column, Table};
 use crate::text::target;
 use crate::text::verdict::{NOT_SHOWN, SAME, is_shown};
@@ -78,7 +76,8 @@ pub fn compare_table(
         }
     }
     write_unmatched_tests(&mut sheet, a.1, b.1, &shared);
-    write_warnings(&mut sheet, &shared_warnings(a.1, b.1));
+    let sides = [a.1, b.1].map(target::warnings);
+    write_warnings(&mut sheet, &shared_warnings(sides, ["A", "B", "A and B"]));
     sheet.finish()
 }
 
@@ -201,21 +200,17 @@ fn directions(
     pairs.collect()
 }
 
-/// Returns the warnings about both runs. A warning that applies to both appears once.
-fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, Option<&'static str>)> {
-    let of_a = target::warnings(a);
-    let of_b = target::warnings(b);
-    let name = |name: &str, (warning, advice): &(String, Option<&'static str>)| {
-        (format!("{name}: {warning}"), *advice)
-    };
-    let mut all = Vec::new();
-    for warning in &of_a {
-        all.push(name(if of_b.contains(warning) { "A and B" } else { "A" }, warning));
-    }
-    all.extend(
-        of_b.iter().filter(|warning| !of_a.contains(warning)).map(|warning| name("B", warning)),
-    );
-    all
+/// Returns the warnings of both sides, each once. The names are of the first side, of the second side, and of both.
+pub(super) fn shared_warnings(
+    [one, two]: [Vec<(String, Option<&'static str>)>; 2],
+    [first, second, both]: [&str; 3],
+) -> Vec<(String, Option<&'static str>)> {
+    let own = one.iter().map(|warning| (if two.contains(warning) { both } else { first }, warning));
+    let others =
+        two.iter().filter(|warning| !one.contains(warning)).map(|warning| (second, warning));
+    own.chain(others)
+        .map(|(name, (warning, advice))| (format!("{name}: {warning}"), *advice))
+        .collect()
 }
 
 /// Writes one metric of all shared tests, and a sentence that states the outcome.
@@ -256,7 +251,8 @@ impl FigurePair {
         let certain = self.ratio.is_some_and(is_shown);
         let ink = if certain { CellEmphasis::Strong } else { CellEmphasis::Faint };
         let interval = self.ratio.and_then(RatioEstimate::interval_80);
-        let ends = interval.map(|(low, high)| format!("{}–{}", fixed(low, 2), fixed(high, 2)));
+        let plain = |end: f64| ratio(end).trim_end_matches('x').to_owned();
+        let ends = interval.map(|(low, high)| format!("{}–{}", plain(low), plain(high)));
         vec![
             Cell::plain(name),
             value(&self.a),

@@ -4,16 +4,19 @@ mod contradiction;
 
 use lanemark_schema::result::{RatioEstimate, RatioVerdict, WhatIf, WhatIfFigures, WhatIfTest};
 
+use super::compare_table::shared_warnings;
 use crate::blocks::budget::path_limit;
 use crate::path::loss_sentence;
 use crate::run::credits;
 use crate::run::run_table::{wide_of, widest_of};
+use crate::terminal::warnings::write_warnings;
 use crate::terminal::{Style, TerminalText};
 use crate::text::number::{
     ABSENT, LatencyUnit, fixed, grouped, interval_text, latency_text, percent_signed,
     percent_whole, significant,
 };
 use crate::text::table::{Cell, CellEmphasis, Column, Table};
+use crate::text::target::merged_warnings;
 use crate::text::verdict::{NOT_SHOWN, SAME, interval_of_change, is_shown, size_of_change};
 
 /// Maximum number of tests whose latencies the answer states.
@@ -71,6 +74,9 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         sheet.blank();
         sheet.paragraph(&wide);
     }
+    let tests: Vec<&str> = whatif.tests.iter().map(|test| test.test.as_str()).collect();
+    let sides = whatif.warnings.each_ref().map(|side| merged_warnings(side.iter(), &tests));
+    write_warnings(&mut sheet, &shared_warnings(sides, ["now", "then", "now and then"]));
     sheet.finish()
 }
 

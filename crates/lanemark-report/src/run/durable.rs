@@ -7,7 +7,10 @@
 //! in order through the page cache. The percentile covers the flushes of all repeats together. With too few flushes for
 //! the percentile, the mean is stated.
 
-use lanemark_schema::result::{LatencyHistogram, RunResult, Target, TestResult};
+use lanemark_schema::result::{
+    DirectionResult, LatencyHistogram, RunResult, Sample, Target, TestResult,
+};
+use lanemark_schema::workload::LoadKind;
 
 use crate::text::number::{LatencyUnit, significant};
 
@@ -43,7 +46,7 @@ pub fn durable_sentence(result: &TestResult) -> Option<String> {
 fn sentence(result: &TestResult, is_buffered: bool) -> Option<String> {
     let test = &result.test;
     let mix = test.mix();
-    let every = mix.flush_every.filter(|_| !test.reads())?;
+    let every = mix.flush_every.or_else(|| counted(result)).filter(|_| !test.reads())?;
     let mut all = LatencyHistogram::new();
     let mut writes = LatencyHistogram::new();
     for sample in &result.samples {
@@ -85,6 +88,17 @@ fn sentence(result: &TestResult, is_buffered: bool) -> Option<String> {
         _ => format!("a write took {}", time_text(writes.mean_ns())),
     };
     Some(format!("{flushes}; {write} on average."))
+}
+
+/// Returns the writes per flush that were counted, if the source does not state the requests of the test.
+fn counted(result: &TestResult) -> Option<u32> {
+    let LoadKind::PartlyStated(_) = result.test.asks else { return None };
+    let count = |of: fn(&Sample) -> &Option<DirectionResult>| -> u64 {
+        let parts = result.samples.iter().filter_map(|sample| of(sample).as_ref());
+        parts.map(|part| part.latency.count()).sum()
+    };
+    let flushes = count(|sample| &sample.flushes);
+    (flushes > 0).then(|| (count(|sample| &sample.writes) as f64 / flushes as f64).round() as u32)
 }
 
 /// Returns whether a test is the published check of a disk for etcd's log.

@@ -131,8 +131,22 @@ pub(crate) fn selected_warnings(
     run: &RunResult,
     is_listed: fn(&Warning) -> bool,
 ) -> Vec<(String, Option<&'static str>)> {
+    let tests: Vec<&str> = run.tests.iter().map(|one| one.test.name.as_str()).collect();
+    let listed = run.warnings.iter().filter(|warning| is_listed(warning));
+    let mut warnings = merged_warnings(listed, &tests);
+    if !run.complete && !run.warnings.contains(&Warning::Interrupted) {
+        warnings.push(("the run has not ended".to_owned(), Warning::Interrupted.advice()));
+    }
+    warnings
+}
+
+/// Returns each kind of warning once. `tests` contains the names of all tests.
+pub(crate) fn merged_warnings<'w>(
+    listed: impl Iterator<Item = &'w Warning>,
+    tests: &[&str],
+) -> Vec<(String, Option<&'static str>)> {
     let mut groups: Vec<(serde_json::Value, Vec<&Warning>)> = Vec::new();
-    for warning in run.warnings.iter().filter(|warning| is_listed(warning)) {
+    for warning in listed {
         let kind = kind(warning);
         match groups.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, group)) if warning.test().is_some() => group.push(warning),
@@ -140,12 +154,7 @@ pub(crate) fn selected_warnings(
             Some(_) | None => groups.push((kind, vec![warning])),
         }
     }
-    let mut warnings: Vec<(String, Option<&'static str>)> =
-        groups.iter().map(|(_, alike)| merged_warning(alike, run)).collect();
-    if !run.complete && !run.warnings.contains(&Warning::Interrupted) {
-        warnings.push(("the run has not ended".to_owned(), Warning::Interrupted.advice()));
-    }
-    warnings
+    groups.iter().map(|(_, alike)| merged_warning(alike, tests)).collect()
 }
 
 /// Returns a warning without its test and its numbers. Warnings that differ only in these are one warning about several
@@ -190,9 +199,9 @@ pub(crate) fn study_warnings(outcome: &StudyOutcome) -> Vec<(String, Option<&'st
     seen
 }
 
-/// Formats a warning about one or more tests of `run`: the names of the tests and their common text, or the text of
+/// Formats a warning about one or more of `all` tests: the names of the tests and their common text, or the text of
 /// the first test and the names of the other tests.
-fn merged_warning(alike: &[&Warning], run: &RunResult) -> (String, Option<&'static str>) {
+fn merged_warning(alike: &[&Warning], all: &[&str]) -> (String, Option<&'static str>) {
     let first = alike[0];
     let advice = first.advice();
     let text = first.to_string();
@@ -204,9 +213,8 @@ fn merged_warning(alike: &[&Warning], run: &RunResult) -> (String, Option<&'stat
         }
     }
     let others = &names[1..];
-    let tests = run.tests.len();
-    let is_of_all =
-        tests > 2 && run.tests.iter().all(|one| names.contains(&one.test.name.as_str()));
+    let tests = all.len();
+    let is_of_all = tests > 2 && all.iter().all(|name| names.contains(name));
     let after_name = |warning: &Warning| -> Option<String> {
         let text = warning.to_string();
         text.strip_prefix(warning.test()?).map(str::to_owned)

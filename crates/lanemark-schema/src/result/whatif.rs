@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AssumedLimit, CreditUse, HopId, PathLimit, PredictionInterval, RatioEstimate, TestResult,
+    Warning,
 };
 
 /// Utilisation from which a hop is treated as the limit of a test.
@@ -27,6 +28,10 @@ pub struct WhatIf {
     pub contradictions: Vec<Contradiction>,
     /// The predicted tests.
     pub tests: Vec<WhatIfTest>,
+    /// The warnings about the simulated runs of the current and of the other system. Assumed limits are part of the
+    /// tests instead.
+    #[serde(default)]
+    pub warnings: [Vec<Warning>; 2],
 }
 
 /// A measurement outside the 80% interval that the model has for the measured system.

@@ -1,6 +1,6 @@
 //! Checks of faults: the system must contain the drives, ports, ranges and links of its faults.
 
-use super::{AttachmentSpec, SpecError, SystemSpec};
+use super::{AttachmentSpec, SpecError, SystemSpec, VolumeSpec};
 use crate::link::LinkSpec;
 use lanemark_schema::workload::fault::{FAULTS_MAX, Fault, FaultKind, LinkSelector};
 
@@ -24,7 +24,7 @@ impl SystemSpec {
         if let Some(drive) = fault.drive
             && usize::from(drive) >= self.drives()
         {
-            return Some(format!("the system has drives 0 to {}", self.drives() - 1));
+            return Some("a fault of all drives: a mirror that goes on with its other drives is not modelled, so omit drive=".to_owned());
         }
         let hurt = self.attachments.iter().zip(0..).filter(|(_, drive)| fault.hurts(*drive));
         hurt.map(|(attachment, _)| attachment).find_map(|one| self.misfit_of(fault, one))
@@ -88,5 +88,26 @@ impl SystemSpec {
         let number = place.number.map_or(links.len() - 1, usize::from);
         let count = links.len();
         links.get(number).copied().ok_or_else(|| format!("the path has links 0 to {}", count - 1))
+    }
+}
+
+/// Returns whether requests to a drive with such a fault fail.
+fn fails(kind: &FaultKind) -> bool {
+    match kind {
+        FaultKind::MediaError { .. }
+        | FaultKind::WriteError { .. }
+        | FaultKind::Stuck(_)
+        | FaultKind::ReadOnly { .. }
+        | FaultKind::PortLoss { .. }
+        | FaultKind::PowerCut { .. } => true,
+        FaultKind::LyingFlush
+        | FaultKind::ReadRetries(_)
+        | FaultKind::LinkErrors { .. }
+        | FaultKind::Retrain { .. }
+        | FaultKind::BitFlips { .. }
+        | FaultKind::LostWrite { .. }
+        | FaultKind::MisdirectedWrite { .. }
+        | FaultKind::Latency { .. }
+        | FaultKind::Pause => false,
     }
 }

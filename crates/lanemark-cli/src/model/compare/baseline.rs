@@ -27,17 +27,19 @@ pub(super) fn run(args: &CompareArgs, folder: &Path) -> Result<CommandOutcome, F
             .hint("measure again"));
     }
     let earlier = results::earlier_runs(folder, &new, EARLIER_MAX)?;
-    let compared = compare_baseline(&folder.display().to_string(), &earlier, (name, &new));
-    let reason = args.fail_if.and_then(|gate| gate.check_runs(&compared));
+    let compared = compare_baseline(&folder.display().to_string(), &earlier.runs, (name, &new));
+    let decision = args.fail_if.map(|gate| gate.check_runs(&compared)).unwrap_or_default();
     if args.json {
         output::print_json(&compared)?;
     } else {
         output::print(&baseline_text(&compared, &output::style()))?;
     }
-    if reason.is_none() {
+    if earlier.has_new {
+        tell!("{} already contains this result", folder.display());
+    } else if decision.reason.is_none() {
         let file = ResultFile::new(folder, &new.workload.id, &new.provenance.started_at)?;
         file.save_run(&new)?;
         tell!("added {}", file.path().display());
     }
-    Ok(gated(reason))
+    Ok(gated(decision))
 }

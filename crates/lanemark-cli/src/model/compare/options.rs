@@ -2,7 +2,7 @@
 
 use lanemark_lab::{Lab, RunLength};
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, GateDecision};
 use crate::output::failure::{CommandOutcome, Failure};
 use crate::output::messages::tell;
 use crate::output::stop;
@@ -41,8 +41,11 @@ pub(super) fn refuse_simulation_options(args: &CompareArgs) -> Result<(), Failur
 }
 
 /// Reports the reason for which `--fail-if` fails the command, if there is one.
-pub(super) fn gated(reason: Option<String>) -> CommandOutcome {
-    match reason {
+pub(super) fn gated(decision: GateDecision) -> CommandOutcome {
+    if !decision.unjudged.is_empty() {
+        tell!("not judged, because the interval is not known: {}", decision.unjudged.join(", "));
+    }
+    match decision.reason {
         Some(reason) => {
             tell!("failed: {reason}");
             CommandOutcome::Damaged

@@ -12,7 +12,7 @@ use lanemark_study::Library;
 use lanemark_study::catalogue;
 use lanemark_study::endurance;
 use lanemark_study::library::LibraryKind;
-use lanemark_study::search::EntrySearch;
+use lanemark_study::search::{EntrySearch, LibraryIndex};
 use lanemark_study::system::SystemName;
 use serde_json::json;
 
@@ -157,10 +157,12 @@ fn matching(library: &Library, query: &str) -> Result<Vec<String>, Failure> {
         }
     };
     let mut search = EntrySearch::new(library, words);
+    let index = LibraryIndex::new(library);
     let mut names = Vec::new();
     for id in library.names(LibraryKind::Drive) {
         let entry = catalogue::drive(library, &id)?;
-        if search.matches(&id, &entry.name, Some(&entry)) {
+        if search.matches(&id, &entry.name, Some(&entry)) && index.is_of_one_cloud(&entry, platform)
+        {
             let systems = ports.iter().map(|port| format!("{id}@{platform}:{port}"));
             names.extend(systems.filter(|name| assemble(library, name, &[]).is_ok()));
         }

@@ -115,6 +115,9 @@ impl WearingDrive {
         let id = match (&args.system, used) {
             (Some(system), _) => {
                 let parts = SystemName::parse(system)?;
+                if let Some(used) = used {
+                    refuse_other_drive(library, used, &parts.drive)?;
+                }
                 if !parts.beside.is_empty() {
                     let message = format!("{system} contains several drives");
                     return Err(Failure::input(message).hint("name a system with one drive"));
@@ -140,6 +143,21 @@ impl WearingDrive {
             is_in_place: technology == "3d-xpoint",
             name: explained.name,
         })
+    }
+}
+
+/// Rejects SMART data of a library drive other than `drive`.
+fn refuse_other_drive(library: &Library, used: &SmartUse, drive: &str) -> Result<(), Failure> {
+    let model = used.model.as_deref().unwrap_or_default();
+    let same = drives_of(library, model, used.size_bytes).same;
+    match same.first() {
+        Some(other) if !same.iter().any(|id| id == drive) => {
+            let message =
+                format!("{} describes a drive of the model `{model}`, not {drive}", used.file);
+            Err(Failure::input(message)
+                .hint(format!("omit the system, or name a system with {other}")))
+        }
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The text that CrystalDiskInfo copies: one section for each drive.
 
 use super::super::described::{DescribedDrive, ReportedHealth, ReportedUsage};
+use super::super::smart_attributes::SmartAttribute;
 use super::keyed::KeyedLines;
 
 pub(super) fn is_ours(text: &str) -> bool {
@@ -22,7 +23,7 @@ pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
 }
 
 fn drive(section: Vec<&str>) -> Option<DescribedDrive> {
-    let lines = KeyedLines::read(section.into_iter());
+    let lines = KeyedLines::read(section.iter().copied());
     // `PCIe 3.0 x2 | PCIe 4.0 x4` is the current and the maximum rate; `----` is not known.
     let link = lines.text(&["transfer mode"]).and_then(|modes| {
         let (now, most) = modes.split_once('|')?;
@@ -34,6 +35,17 @@ fn drive(section: Vec<&str>) -> Option<DescribedDrive> {
         share.trim_end_matches(')').trim_end_matches('%').trim().parse::<f64>().ok()
     });
     let interface = lines.text(&["interface"])?;
+    let attributes: Vec<SmartAttribute<'_>> =
+        section.iter().filter_map(|line| attribute(line)).collect();
+    let mut health = ReportedHealth {
+        is_failing: status.as_ref().map(|status| status.starts_with("Bad")),
+        media_errors: attributes
+            .iter()
+            .find(|one| one.name == "Media and Data Integrity Errors")
+            .map(|one| one.raw),
+        ..ReportedHealth::default()
+    };
+    SmartAttribute::judge(&attributes, &mut health);
     Some(DescribedDrive {
         model: Some(lines.text(&["model"])?),
         firmware: lines.text(&["firmware"]),
@@ -53,10 +65,7 @@ fn drive(section: Vec<&str>) -> Option<DescribedDrive> {
         endurance_used: remaining
             .filter(|share| (0.0..=100.0).contains(share))
             .map(|share| 100.0 - share),
-        health: ReportedHealth {
-            is_failing: status.as_ref().map(|status| status.starts_with("Bad")),
-            ..ReportedHealth::default()
-        },
+        health,
         usage: ReportedUsage {
             written_bytes: lines.number(&["host writes"]).map(|gigabytes| gigabytes * 1e9),
             power_on_hours: lines.number(&["power on hours"]),
@@ -68,6 +77,28 @@ fn drive(section: Vec<&str>) -> Option<DescribedDrive> {
             .into_iter()
             .collect(),
         ..DescribedDrive::default()
+    })
+}
+
+/// Reads a row of the table of attributes, whose raw value is hexadecimal. The rows of an NVMe drive have no normalised
+/// values.
+///
+/// ```text
+/// C7 100 100 __0 000000000411 CRC Error Count
+/// 0E 000000000007 Media and Data Integrity Errors
+/// ```
+fn attribute<'t>(line: &'t str) -> Option<SmartAttribute<'t>> {
+    let hexadecimal = |word: &str| u64::from_str_radix(word, 16).ok();
+    let (id, rest) = line.trim().split_once(' ').filter(|(id, _)| id.len() == 2)?;
+    let is_raw = |word: &&str| word.len() == 12 && hexadecimal(word).is_some();
+    let raw = rest.split_whitespace().take(4).find(is_raw)?;
+    let (_, name) = rest.split_once(raw)?;
+    Some(SmartAttribute {
+        id: u32::try_from(hexadecimal(id)?).ok()?,
+        name: name.trim(),
+        value: f64::NAN,
+        raw: hexadecimal(raw)? as f64,
+        is_failing: false,
     })
 }
 
@@ -96,5 +127,16 @@ mod tests {
             ["the link runs at PCIe 3.0 x2, but the drive supports PCIe 4.0 x4"]
         );
         assert_eq!(drives[1].findings.len(), 2, "{:?}", drives[1].findings);
+        let table = format!(
+            "CrystalDiskInfo 8\n{}-- S.M.A.R.T. ----\nID Cur Wor Thr RawValues(6) Attribute Name\n\
+             BB 100 100 __0 000000000031 Reported Uncorrectable Errors\nC7 100 100 __0 000000000411 CRC Error Count\n{}\
+             ID RawValues(6) Attribute Name\n0E 000000000007 Media and Data Integrity Errors\n",
+            drive("K", "SATA/600 | SATA/600", "Good (41 %)"),
+            drive("N", "PCIe 4.0 x4 | PCIe 4.0 x4", "Good (90 %)")
+        );
+        let drives = read_any(&table, "f").unwrap();
+        let errors = "1041 checksum errors on the link since it was made: check the cable";
+        assert_eq!(drives[0].findings, ["49 media errors", errors]);
+        assert_eq!(drives[1].findings, ["7 media errors"]);
     }
 }

@@ -140,6 +140,9 @@ fn note(links: &mut Vec<LoggedLink>, message: &str) {
             let name = port.split('.').next().unwrap_or(port);
             if let Some(link) = link(links, name) {
                 link.note_ata(rest);
+                // `ata2.00: error: { UNC }`: the drive could not read a sector.
+                let errors = rest.strip_prefix("error: {").unwrap_or_default();
+                link.failed_requests += u32::from(errors.split(' ').any(|error| error == "UNC"));
             }
         }
         [driver, address]
@@ -487,6 +490,11 @@ mod tests {
                 "[1.0] nvme nvme1: controller is down\n[2.0] nvme nvme1: Disabling device after reset failure: -19\n",
                 "nvme1",
                 "the kernel no longer uses it: Disabling device",
+            ),
+            (
+                "[1.0] ata2.00: failed command: READ FPDMA QUEUED\n[1.0] ata2.00: error: { UNC }\n[2.0] a: b\n",
+                "ata2",
+                "1 failed request",
             ),
             (
                 "[1.0] critical medium error, dev sdc, sector 99 op 0x0\n[2.0] I/O error, dev fd0, sector 0\n",

@@ -6,6 +6,7 @@ use super::super::described::{
     DescribedDrive, NVME_UNIT, ReportedHealth, ReportedUsage, count, device_name, text,
 };
 use super::super::smart_attributes::SmartAttribute;
+use super::super::smartctl::UNCORRECTED;
 use super::keyed::{KELVIN, KeyedLines};
 use crate::words::localised_number;
 
@@ -49,7 +50,15 @@ fn drive(text: &str) -> Option<DescribedDrive> {
     let attributes: Vec<SmartAttribute<'_>> =
         text.lines().filter_map(SmartAttribute::of_line).collect();
     let attribute = |id: u32| SmartAttribute::raw(&attributes, id);
-    let used = lines.number(&["percentage used", "percentage used endurance indicator"]);
+    // `0x07  0x008  1             112  N--  Percentage Used Endurance Indicator`
+    let statistic = |name: &str| {
+        let row = text.lines().find(|line| line.trim_end().ends_with(name))?;
+        row.starts_with("0x").then(|| localised_number(row.split_whitespace().nth(3)?))?
+    };
+    let used = lines
+        .number(&["percentage used", "percentage used endurance indicator"])
+        .or_else(|| statistic("Percentage Used Endurance Indicator"))
+        .or_else(|| SmartAttribute::endurance_used(&attributes));
     if model.is_none() && used.is_none() && attributes.is_empty() {
         return None;
     }
@@ -68,7 +77,10 @@ fn drive(text: &str) -> Option<DescribedDrive> {
         temperature_warning: lines
             .celsius(&["warning comp. temp. threshold", "drive trip temperature"]),
         reallocated_sectors: lines.number(&["elements in grown defect list"]),
-        media_errors: logged.media_errors.or_else(|| sas_errors(text)),
+        media_errors: logged
+            .media_errors
+            .or_else(|| sas_errors(text))
+            .or_else(|| statistic(UNCORRECTED)),
         ..logged
     };
     SmartAttribute::judge(&attributes, &mut health);
@@ -338,6 +350,24 @@ mod tests {
             sas.findings,
             ["62 °C; the drive's warning limit is 60 °C", "5 media errors", "7 replaced sectors"]
         );
+        let worn = "smartctl 7.3 2022-02-28 r5338\nDevice Model:     CT500MX500SSD1\n\
+                    202 Percent_Lifetime_Remain 0x0030   001   001   001    Old_age   Offline  FAILING_NOW 99\n\
+                    \u{20}10 Spin_Retry_Count        PO--CK   080   080   097    NOW  77\n\
+                    0x04  0x008  4             231  ---  Number of Reported Uncorrectable Errors\n";
+        let findings = [
+            "Percent_Lifetime_Remain is at its failure threshold",
+            "Spin_Retry_Count is at its failure threshold",
+            "231 media errors",
+            "99% of the rated endurance is used",
+        ];
+        assert_eq!(read_any(worn, "f").unwrap()[0].findings, findings);
+        let statistic =
+            "0x07  0x008  1             112  N--  Percentage Used Endurance Indicator\n";
+        let both = read_any(&format!("{worn}{statistic}"), "f").unwrap();
+        assert_eq!(both[0].endurance_used, Some(112.0));
+        let virtual_disk = "smartctl 7.2\nProduct:  PERC\nCurrent Drive Temperature:     0 C\n\
+                            Drive Trip Temperature:        0 C\n";
+        assert!(read_any(virtual_disk, "f").unwrap()[0].findings.is_empty());
         let fahrenheit =
             "critical_warning : 0\ntemperature : 102 °F (312 K)\npercentage_used : 3%\n";
         assert_eq!(read_any(fahrenheit, "f").unwrap()[0].temperature, Some(39.0));

@@ -69,6 +69,7 @@ fn build_whatif(tests: Vec<WhatIfTest>) -> WhatIf {
         measured: None,
         contradictions: Vec::new(),
         tests,
+        warnings: Default::default(),
     }
 }
 
