@@ -56,6 +56,11 @@ impl FormatError {
         Self { file: file.to_owned(), line: None, message: message.into(), hint: None }
     }
 
+    /// Returns the error of a file without a result.
+    pub(crate) fn empty(file: &str) -> Self {
+        Self::file(file, "is empty").hint("check that the program had finished")
+    }
+
     /// Returns the error with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -14,7 +14,6 @@ use lanemark_schema::result::{
 use lanemark_schema::units::{Bytes, Duration};
 
 use crate::error::{FormatError, shown};
-use crate::foreign;
 use crate::stated::{ReportedRun, ReportedTest, direction, time};
 
 /// Maximum number of lines that are read.
@@ -167,7 +166,7 @@ pub(crate) fn runs(logs: Vec<FioLog>) -> Vec<Result<ReportedRun, FormatError>> {
         let (empty, job): (Vec<FioLog>, Vec<FioLog>) =
             logs.into_iter().partition(|log| log.lines.is_empty());
         if job.is_empty() {
-            return empty.iter().map(|log| Err(foreign::empty(&log.file))).collect();
+            return empty.iter().map(|log| Err(FormatError::empty(&log.file))).collect();
         }
         if job.iter().any(FioLog::is_averaged) {
             return vec![averaged_run(&job)];

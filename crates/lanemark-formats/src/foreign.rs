@@ -43,7 +43,7 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
     let log = || Ok(vec![ForeignRun(ForeignContent::Log(FioLog::read(text, file)?))]);
     if text.trim().is_empty() {
         // Some of the logs of a run can be empty.
-        return if fio_log::is_name(file) { log() } else { Err(empty(file)) };
+        return if fio_log::is_name(file) { log() } else { Err(FormatError::empty(file)) };
     }
     let format = match recognise(text) {
         RecognisedFormat::Result(format) => format,
@@ -79,11 +79,6 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
         }
     };
     Ok(vec![ForeignRun(ForeignContent::Stated(Box::new(stated)))])
-}
-
-/// Returns the error of a file without a result.
-pub(crate) fn empty(file: &str) -> FormatError {
-    FormatError::file(file, "is empty").hint("check that the program had finished")
 }
 
 /// Returns the results of runs: one result per target for fio's JSON, one result per job for averaged logs of fio, and

@@ -288,8 +288,8 @@ impl LibraryIndex {
         self.is_of_one_cloud(drive, &platform.id) && drive.plug.fits(port.plug)
     }
 
-    /// Returns whether a drive and a platform are of the same cloud, or of none. A cloud's volumes and machines belong
-    /// together, because their names begin with the same provider.
+    /// Returns whether a drive and a platform are of the same cloud, if one of them is of a cloud. A cloud's volumes
+    /// and machines belong together, because their names begin with the same provider.
     pub fn is_of_one_cloud(&self, drive: &DriveEntry, platform: &str) -> bool {
         let provider = |id: &str| id.split('-').next().unwrap_or_default().to_owned();
         let is_volume = |drive: &DriveEntry| drive.kind == DriveKind::CloudVolume;

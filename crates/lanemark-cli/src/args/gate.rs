@@ -29,7 +29,7 @@ impl FromStr for LossGate {
     }
 }
 
-/// What a gate decides.
+/// The decision of a gate.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct GateDecision {
     /// The reason to fail: the test whose interval excludes a smaller loss by the widest margin.

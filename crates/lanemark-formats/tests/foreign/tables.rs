@@ -194,7 +194,7 @@ fn a_log_of_latencies_has_each_request() {
     let old = log("1, 110, 0, 4096\n2, 130, 0, 4096\n", "r_lat.log").unwrap();
     assert!((old.latency().mean_ns() - 120_000.0).abs() < 200.0);
     assert!(log(text, "renamed.txt").unwrap_err().contains("neither `bw`"));
-    // A log of rates without averaging has a line per request, whatever its rate.
+    // A log of rates without averaging has a line per request, at any rate.
     let waiting = "0, 409600, 1, 4096, 0\n2, 409600, 1, 4096, 0\n4, 409600, 1, 4096, 0\n";
     assert_eq!(log(waiting, "r_bw.1.log").unwrap().iops.value, 750.0);
     let each =

@@ -48,7 +48,7 @@ pub(crate) struct TreeDrawing<'a> {
 
 /// Draws the platform of `view` as one self-contained SVG file, and highlights the system's path.
 pub fn path_svg(view: &TestedPath) -> String {
-    let narrow = bottleneck(&view.hops);
+    let narrow = bottleneck(view);
     TreeDrawing {
         heading: &view.system,
         subtitle: &view.test,

@@ -16,13 +16,15 @@ use lanemark_schema::text::with_micro;
 use lanemark_schema::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
 
-use crate::blocks::budget::path_limit;
+use crate::blocks::budget::{BUSY, path_limit};
 use crate::terminal::{Style, TerminalText, without_styles, wrap};
 use crate::text::number::{
     ABSENT, LatencyUnit, fixed, grouped, or_absent, percent_whole, rate_text, significant,
 };
 use crate::text::table::{Cell, CellEmphasis, Column, Table, point};
 
+/// Share of its ceiling that a busy hop carries.
+const REACHED: f64 = 0.8;
 /// Share of a ceiling above which the rate is not an error of rounding.
 const ABOVE_CEILING: f64 = 1.02;
 
@@ -44,12 +46,12 @@ pub fn path_table(view: &TestedPath, style: &Style) -> String {
     sheet.answer(&answer(view));
     sheet.heading(&format!("{} under {}", view.system, view.test));
     sheet.blank();
-    let narrow = bottleneck(&view.hops);
+    let narrow = bottleneck(view);
     tree::draw(&mut sheet, &view.topology, &narrow);
     sheet.blank();
     if !view.hops.is_empty() {
         let width = sheet.width();
-        sheet.table(&hop_table(&view.hops, width));
+        sheet.table(&hop_table(&view.hops, &narrow, width));
         sheet.blank();
     }
     let mark = if narrow.is_empty() { String::new() } else { format!("{MARK} ") };
@@ -73,10 +75,11 @@ fn answer(view: &TestedPath) -> String {
     let TestedPath { system, test, .. } = view;
     let carried = view.simulated.map(|carried| throughput_text(view, carried));
     let names = names(&view.hops);
-    let least = bottleneck(&view.hops);
+    let least = bottleneck(view);
     let hops = view.hops.iter().zip(&names).filter(|(hop, _)| least.contains(&hop.id));
     let named: Vec<&str> = hops.map(|(_, name)| name.as_str()).collect();
     let hop = match named.as_slice() {
+        [] if view.limit.is_some() => "; latency is the limit".to_owned(),
         [] => String::new(),
         [name] => format!("; the bottleneck is {name}"),
         [before @ .., last] => format!("; the bottlenecks are {} and {last}", before.join(", ")),
@@ -147,9 +150,13 @@ pub(crate) fn sentence(view: &TestedPath) -> String {
         None => rate(carried),
     };
     let names = names(&view.hops);
-    let least = bottleneck(&view.hops);
+    let least = bottleneck(view);
     let hops = || view.hops.iter().zip(&names).filter(|(hop, _)| least.contains(&hop.id));
-    let ceiling = hops().next().and_then(|(hop, _)| hop.ceiling);
+    // A busy hop whose ceiling is far above the rate is slowed down by something that the ceiling does not contain.
+    let is_reached = |ceiling: &BytesPerSecond| {
+        view.simulated.is_none_or(|rate| rate.as_megabytes() >= REACHED * ceiling.as_megabytes())
+    };
+    let ceiling = hops().next().and_then(|(hop, _)| hop.ceiling).filter(is_reached);
     let named: Vec<&str> = hops().map(|(_, name)| name.as_str()).collect();
     let hop = match (named.as_slice(), ceiling) {
         ([name], Some(ceiling)) => {
@@ -160,7 +167,9 @@ pub(crate) fn sentence(view: &TestedPath) -> String {
             before.join(", "),
             throughput(ceiling)
         ),
+        ([name], None) => format!("The bottleneck is {name}."),
         _ if view.hops.is_empty() => "The path does not have hops.".to_owned(),
+        _ if view.limit.is_some() => "No hop of the path is busy.".to_owned(),
         _ => "No hop of the path has a ceiling for this test.".to_owned(),
     };
     let Some(simulated) = view.simulated else { return hop };
@@ -210,12 +219,17 @@ fn link_name(node: &TopologyNode) -> Option<&str> {
     node.link.as_deref().filter(|name| !name.trim().is_empty())
 }
 
-/// Returns the hops with the minimum ceiling: an empty list if no ceiling is known, and several hops if their ceilings
-/// are equal.
-fn bottleneck(hops: &[PathHop]) -> Vec<HopId> {
+/// Returns the hop that was busy in the simulation, if the test was simulated; otherwise the hops with the minimum
+/// ceiling, which are several if their ceilings are equal. A ceiling is an upper bound that a test need not reach.
+fn bottleneck(view: &TestedPath) -> Vec<HopId> {
+    if let Some(busiest) = view.limit.as_ref().and_then(|limit| limit.path.busiest_hop()) {
+        let is_busy = busiest.utilisation >= BUSY;
+        return if is_busy { vec![busiest.id] } else { Vec::new() };
+    }
+    let hops = &view.hops;
     let least = hops.iter().filter_map(|hop| hop.ceiling).map(|ceiling| ceiling.0).min();
-    let is_least = |hop: &PathHop| least.is_some() && hop.ceiling.map(|rate| rate.0) == least;
-    hops.iter().filter(|hop| is_least(hop)).map(|hop| hop.id).collect()
+    let is_least = |hop: &&PathHop| least.is_some() && hop.ceiling.map(|rate| rate.0) == least;
+    hops.iter().filter(is_least).map(|hop| hop.id).collect()
 }
 
 /// Returns whether the link to `node` belongs to one of the hops `narrow`.
@@ -238,11 +252,10 @@ fn names(hops: &[PathHop]) -> Vec<String> {
 
 /// Builds the table of the hops in order, with each formula in full; a formula that is longer than its column continues
 /// on the next line.
-fn hop_table(hops: &[PathHop], width: usize) -> Table {
+fn hop_table(hops: &[PathHop], least: &[HopId], width: usize) -> Table {
     let known_ns = |hop: &PathHop| hop.latency.map(|latency| latency.picoseconds() as f64 / 1e3);
     let unit = LatencyUnit::fitting(hops.iter().filter_map(known_ns));
     let names = names(hops);
-    let least = bottleneck(hops);
     let ceilings: Vec<String> = hops
         .iter()
         .map(|hop| or_absent(hop.ceiling.map(BytesPerSecond::as_megabytes), significant))
@@ -299,7 +312,7 @@ fn number_width(numbers: &[String]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_schema::result::{PathLimit, PathUse};
+    use lanemark_schema::result::{HopUse, PathLimit, PathUse};
 
     use super::*;
     use crate::run_tests::interval;
@@ -385,6 +398,20 @@ mod tests {
             PathLimit { path: PathUse::new(Vec::new(), 0), outstanding: 1, loss: Some(loss) };
         let lossy = TestedPath { limit: Some(limit), ..of(&two, Some(390)) };
         assert_eq!(answer(&lossy), "S carries 390 MB/s of T; you lose 41% to DMI 3.0.");
+        // A busy hop can carry less than its ceiling, and the lowest ceiling need not be reached.
+        let simulated = |utilisation: f64| {
+            let id = HopId::Link(0);
+            let name = "a".to_owned();
+            let used =
+                HopUse { id, name, utilisation, ceiling: None, wait_ns: 1.0, service_ns: 1.0 };
+            let path = PathUse::new(vec![used], 0);
+            let limit = Some(PathLimit { path, outstanding: 1, loss: None });
+            TestedPath { limit, ..of(&two, Some(9)) }
+        };
+        assert_eq!(answer(&simulated(1.0)), "S carries 9.00 MB/s of T; the bottleneck is a.");
+        assert!(sentence(&simulated(1.0)).starts_with("The bottleneck is a. The whole path"));
+        assert_eq!(answer(&simulated(0.1)), "S carries 9.00 MB/s of T; latency is the limit.");
+        assert!(sentence(&simulated(0.1)).starts_with("No hop of the path is busy."));
         let interval = Some(interval(0.5, 2.0));
         let text = sentence(&TestedPath { interval, ..of(&two, Some(390)) });
         assert!(text.ends_with("(98% of it) (80% interval 195 to 780)."), "{text}");
@@ -434,7 +461,7 @@ mod tests {
             let cells = |row: &crate::text::table::Row| {
                 row.cells.iter().map(|cell| cell.text.clone()).collect()
             };
-            hop_table(&hops, width).rows.iter().map(cells).collect()
+            hop_table(&hops, &[], width).rows.iter().map(cells).collect()
         };
         let all = rows(200);
         assert_eq!(all.len(), 3);
@@ -448,7 +475,7 @@ mod tests {
         assert_eq!(narrow[2], ["", &["word"; 6].join(" "), "", "", ""]);
         assert_eq!(rows(20)[1][1], ["word"; 3].join(" "));
         hops[2].latency = None;
-        let cells = hop_table(&hops, 200).rows[0].cells.len();
+        let cells = hop_table(&hops, &[], 200).rows[0].cells.len();
         assert_eq!(cells, 4, "no latency is known");
         let numbers = ["1,234", "5.678", ABSENT].map(str::to_owned);
         assert_eq!(number_width(&numbers), 9);

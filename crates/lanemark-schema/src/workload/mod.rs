@@ -148,8 +148,8 @@ named_enum! {
         /// Each test with all its repeats, then the next test.
         #[default]
         Listed = "listed",
-        /// Every test once in a random order, then again in a different random order, so that drift (heat, other programs,
-        /// a filling cache) does not affect only one test.
+        /// Every test once in a random order, then again in a different random order, so that drift (heat, other
+        /// programs, a filling cache) does not affect only one test.
         Shuffled = "shuffled",
     }
 }

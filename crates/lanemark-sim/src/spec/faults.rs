@@ -24,7 +24,11 @@ impl SystemSpec {
         if let Some(drive) = fault.drive
             && usize::from(drive) >= self.drives()
         {
-            return Some("a fault of all drives: a mirror that goes on with its other drives is not modelled, so omit drive=".to_owned());
+            return Some(format!("the system has drives 0 to {}", self.drives() - 1));
+        }
+        if self.volume == Some(VolumeSpec::Mirror) && fault.drive.is_some() && fails(&fault.kind) {
+            let bound = "a fault of all drives: a mirror that continues with its other drives is not modelled";
+            return Some(bound.to_owned());
         }
         let hurt = self.attachments.iter().zip(0..).filter(|(_, drive)| fault.hurts(*drive));
         hurt.map(|(attachment, _)| attachment).find_map(|one| self.misfit_of(fault, one))

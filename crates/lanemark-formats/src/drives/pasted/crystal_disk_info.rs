@@ -80,7 +80,7 @@ fn drive(section: Vec<&str>) -> Option<DescribedDrive> {
     })
 }
 
-/// Reads a row of the table of attributes, whose raw value is hexadecimal. The rows of an NVMe drive have no normalised
+/// Reads a row of the table of attributes, whose raw value is hexadecimal. The rows of an NVMe drive lack normalised
 /// values.
 ///
 /// ```text
