@@ -181,7 +181,13 @@ fn log_run(log: &FioLog) -> Result<ReportedRun, FormatError> {
     let what = match log.kind {
         LogKind::Bandwidth => "rates; numbers of requests are computed from the request size",
         LogKind::Iops => "requests a second; bytes are computed from the request size",
-        LogKind::Latency(_) => "each request with its latency",
+        LogKind::Latency(LatencyPart::Submission) => {
+            let error = FormatError::file(&log.file, "states only the times of submission");
+            return Err(error.hint("read the log of latencies, NAME_lat.1.log or NAME_clat.1.log"));
+        }
+        LogKind::Latency(LatencyPart::Total | LatencyPart::Completion) => {
+            "each request with its latency"
+        }
     };
     let sides = [0, 1, 2].map(|side| amounts(&log.of_direction(side), log.kind));
     run(&log.file, &log.lines, sides, what)

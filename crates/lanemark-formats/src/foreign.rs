@@ -59,6 +59,10 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
             return Err(FormatError::file(file, "not a result in a known format").hint(READ));
         }
     };
+    let many = |runs: Vec<ReportedRun>| {
+        let runs = runs.into_iter();
+        runs.map(|run| ForeignRun(ForeignContent::Stated(Box::new(run)))).collect()
+    };
     let stated = match format {
         ResultFormat::FioJson => {
             let outputs = fio_json::read(text, file)?.into_iter();
@@ -69,16 +73,13 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
         ResultFormat::FioLog => return log(),
         ResultFormat::FioText => fio_text::read_normal(text, file)?,
         ResultFormat::FioTerse => fio_text::read_terse(text, file)?,
-        ResultFormat::CrystalDiskMark => crystaldiskmark::read(text, file)?,
+        ResultFormat::CrystalDiskMark => return Ok(many(crystaldiskmark::read(text, file)?)),
         ResultFormat::Diskspd => diskspd::read_text(text, file)?,
         ResultFormat::DiskspdXml => diskspd::read_xml(text, file)?,
         ResultFormat::Iometer => iometer::read_results(text, file)?,
-        ResultFormat::Table(format) => {
-            let runs = tables::read(format, text, file)?.into_iter();
-            return Ok(runs.map(|run| ForeignRun(ForeignContent::Stated(Box::new(run)))).collect());
-        }
+        ResultFormat::Table(format) => return Ok(many(tables::read(format, text, file)?)),
     };
-    Ok(vec![ForeignRun(ForeignContent::Stated(Box::new(stated)))])
+    Ok(many(vec![stated]))
 }
 
 /// Returns the results of runs: one result per target for fio's JSON, one result per job for averaged logs of fio, and

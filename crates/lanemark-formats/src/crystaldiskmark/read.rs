@@ -50,11 +50,36 @@ pub(crate) fn is_ours(text: &str) -> bool {
     text.lines().take(200).any(|line| figures(line).is_some_and(|line| kind(line.label).is_some()))
 }
 
-/// Reads the text. `file` is the name of the text in errors.
+/// Reads the results in a text. A line with the name of the program begins a result. `file` is the name of the text in
+/// errors.
 ///
 /// # Errors
 /// Returns an error with the line number if a line of figures cannot be read.
-pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
+pub(crate) fn read(text: &str, file: &str) -> Result<Vec<ReportedRun>, FormatError> {
+    let is_title = |line: &str| {
+        let line = line.trim_start_matches(['>', ' ', '\t', '\u{feff}']);
+        let names = ["CrystalDiskMark ", "KDiskMark ("];
+        names.iter().any(|name| line.starts_with(name))
+    };
+    let mut starts = vec![0];
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let before = &text[starts[starts.len() - 1]..at];
+        if is_title(line) && before.contains(" MB/s") {
+            starts.push(at);
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let parts = starts.iter().zip(ends).map(|(&start, end)| {
+        let before = text[..start].lines().count();
+        read_one(&text[start..end], file, before)
+    });
+    parts.collect()
+}
+
+/// Reads one result, which begins after `before` lines of the file.
+fn read_one(text: &str, file: &str, before: usize) -> Result<ReportedRun, FormatError> {
     let (program, name) = program(text);
     if program == SourceProgram::Lanemark && text.contains("(simulated)]") {
         let error = FormatError::file(file, "an export of a simulated result cannot be imported");
@@ -77,7 +102,8 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
         }
         let Some(line) = figures(line) else { continue };
         let Some(sequential) = kind(line.label) else { continue };
-        let wrong = |message: String| FormatError::at(file, index as u64 + 1, message);
+        let line_number = (before + index) as u64 + 1;
+        let wrong = |message: String| FormatError::at(file, line_number, message);
         let directions = directions(&line, section).ok_or_else(|| {
             wrong(format!("`{}`: the label states neither reads nor writes", shown(line.label)))
         })?;

@@ -84,7 +84,9 @@ impl TimeSpanSettings {
             (None, Some(threads), files @ 1..) => u32::try_from(files).ok().map(|n| n * threads),
             (None, threads, _) => threads,
         };
-        all.path = paths.into_iter().next();
+        // The figures of several targets do not belong to one of them.
+        paths.dedup();
+        all.path = paths.pop().filter(|_| paths.is_empty());
         all
     }
 
@@ -151,7 +153,7 @@ impl TimeSpanSettings {
         }
         let threads = self.threads.zip(other.threads);
         Self {
-            path: self.path,
+            path: self.path.filter(|path| other.path.as_ref() == Some(path)),
             pattern: both(self.pattern, &other.pattern),
             block: both(self.block, &other.block),
             writes: both(self.writes, &other.writes),

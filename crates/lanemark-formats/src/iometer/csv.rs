@@ -6,7 +6,7 @@
 //! share of reads and the randomness. Latencies consist of mean and maximum, because the classes in newer versions are
 //! too wide for percentiles.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use lanemark_schema::result::{ErrorCount, ErrorKind, RequestErrors, Sample};
 use lanemark_schema::units::{Bytes, Ratio};
@@ -54,6 +54,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     let mut section = "";
     let mut last = None::<TestRows>;
     let mut stamp = None;
+    let mut targets: BTreeSet<String> = BTreeSet::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim_end().trim_start_matches('\u{feff}');
         let wrong = |message: String| FormatError::at(file, index as u64 + 1, message);
@@ -105,9 +106,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
                             rows.worker(&row);
                         }
                     }
-                    "DISK" if run.path.is_none() => {
-                        run.path = row.text("Target Name").map(str::to_owned);
-                    }
+                    "DISK" => targets.extend(row.text("Target Name").map(str::to_owned)),
                     _ => {}
                 }
             }
@@ -115,6 +114,8 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
         }
     }
     finish(last, &mut run)?;
+    // The rows of all disks together are of no single disk.
+    run.path = targets.pop_first().filter(|_| targets.is_empty());
     match stamp {
         Some(time) if time.ends_with('Z') => run.timestamp = utc(time),
         Some(time) => run.note_local_time(time),

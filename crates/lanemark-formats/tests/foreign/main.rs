@@ -332,6 +332,30 @@ fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
 }
 
 #[test]
+fn figures_of_several_targets_are_not_attributed_to_one() {
+    let name = |text: &str| result(text).target_name().to_owned();
+    let iometer = sample("iometer.csv");
+    let disk = iometer.lines().find(|line| line.starts_with("DISK")).unwrap();
+    let xml = sample("diskspd.xml");
+    let (_, after) = xml.split_once("<Targets>").unwrap();
+    let (target, _) = after.split_once("</Targets>").unwrap();
+    for (text, one, part, other) in
+        [(iometer, "E: \"Volume\"", disk, "E:"), (xml, "test.dat", target, "test.dat")]
+    {
+        let two = text.replace(part, &format!("{part}\n{}", part.replace(other, "F:")));
+        assert_eq!((name(text).as_str(), name(&two).as_str()), (one, "it_bw"));
+    }
+    let cdm = sample("crystaldiskmark-8.txt");
+    let drive = name(cdm);
+    let both = format!("{cdm}\n{}", cdm.replace(&drive, "Z:"));
+    let runs = foreign::read(&both, "f").unwrap();
+    let results = foreign::results(runs, &SuppliedSettings::default()).unwrap();
+    let names: Vec<String> = results.iter().map(|one| one.result.target_name()).collect();
+    assert_eq!(names, [drive, "Z:".to_owned()]);
+    assert_eq!(results[1].result.tests.len(), results[0].result.tests.len());
+}
+
+#[test]
 fn a_known_format_that_is_not_read_is_named_with_an_alternative() {
     for (text, name, alternative) in [
         ("2;a;0;0;0;1", "not a result", "accepted formats"),

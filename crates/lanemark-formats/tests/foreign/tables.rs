@@ -191,6 +191,7 @@ fn a_log_of_latencies_has_each_request() {
     let slow = regular.replace("1001", "1100");
     assert_eq!(log(&slow, "r_lat.log").unwrap().latency().count(), 3);
     // Lines of four fields are from fio 2, in µs.
+    assert!(log(text, "r_slat.1.log").unwrap_err().contains("submission"));
     let old = log("1, 110, 0, 4096\n2, 130, 0, 4096\n", "r_lat.log").unwrap();
     assert!((old.latency().mean_ns() - 120_000.0).abs() < 200.0);
     assert!(log(text, "renamed.txt").unwrap_err().contains("neither `bw`"));

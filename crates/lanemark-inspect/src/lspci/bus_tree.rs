@@ -27,7 +27,7 @@ pub(super) fn is_in(text: &str) -> bool {
 
 /// Returns the class of a function in a tree, which it derives from words that vendors use in the names of controllers.
 fn class_of_name(name: &str) -> Option<u32> {
-    const WORDS: [(&str, u32); 10] = [
+    const WORDS: [(&str, u32); 12] = [
         ("NVMe", 0x01_0802),
         ("Non-Volatile", 0x01_0802),
         ("MegaRAID", 0x01_0400),
@@ -38,6 +38,8 @@ fn class_of_name(name: &str) -> Option<u32> {
         ("Fusion-MPT", 0x01_0700),
         ("xHCI", 0x0c_0330),
         ("USB", 0x0c_0330),
+        ("SSD", 0x01_0802),
+        ("Optane", 0x01_0802),
     ];
     WORDS.iter().find(|(word, _)| name.contains(word)).map(|(_, class)| *class)
 }
@@ -151,6 +153,7 @@ mod tests {
             ("LSI Fusion-MPT", Some(0x01_0700)),
             ("Intel xHCI Host", Some(0x0c_0330)),
             ("VIA USB 3.0", Some(0x0c_0330)),
+            ("Intel Corporation SSD 660P Series", Some(0x01_0802)),
             ("Intel Ethernet", None),
         ] {
             assert_eq!(class_of_name(name), class, "{name}");

@@ -15,7 +15,7 @@ use crate::text::table::{Cell, CellEmphasis, Column, Table};
 
 /// Utilisation from which a hop is called busy. Below this utilisation, by queueing theory, the waiting time of a
 /// request is shorter than its service time or about as long, so the latency of an idle path is more informative.
-pub(crate) const BUSY: f64 = 0.5;
+const BUSY: f64 = 0.5;
 /// Width of a utilisation bar in columns.
 const BAR: usize = 10;
 

@@ -16,13 +16,15 @@ use lanemark_schema::text::with_micro;
 use lanemark_schema::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
 
-use crate::blocks::budget::{BUSY, path_limit};
+use crate::blocks::budget::path_limit;
 use crate::terminal::{Style, TerminalText, without_styles, wrap};
 use crate::text::number::{
     ABSENT, LatencyUnit, fixed, grouped, or_absent, percent_whole, rate_text, significant,
 };
 use crate::text::table::{Cell, CellEmphasis, Column, Table, point};
 
+/// Utilisation from which a hop is the bottleneck.
+const FULL: f64 = 0.9;
 /// Share of its ceiling that a busy hop carries.
 const REACHED: f64 = 0.8;
 /// Share of a ceiling above which the rate is not an error of rounding.
@@ -79,7 +81,7 @@ fn answer(view: &TestedPath) -> String {
     let hops = view.hops.iter().zip(&names).filter(|(hop, _)| least.contains(&hop.id));
     let named: Vec<&str> = hops.map(|(_, name)| name.as_str()).collect();
     let hop = match named.as_slice() {
-        [] if view.limit.is_some() => "; latency is the limit".to_owned(),
+        [] if view.limit.is_some() => "; no hop is busy all the time".to_owned(),
         [] => String::new(),
         [name] => format!("; the bottleneck is {name}"),
         [before @ .., last] => format!("; the bottlenecks are {} and {last}", before.join(", ")),
@@ -169,7 +171,7 @@ pub(crate) fn sentence(view: &TestedPath) -> String {
         ),
         ([name], None) => format!("The bottleneck is {name}."),
         _ if view.hops.is_empty() => "The path does not have hops.".to_owned(),
-        _ if view.limit.is_some() => "No hop of the path is busy.".to_owned(),
+        _ if view.limit.is_some() => "No hop of the path is busy all the time.".to_owned(),
         _ => "No hop of the path has a ceiling for this test.".to_owned(),
     };
     let Some(simulated) = view.simulated else { return hop };
@@ -223,7 +225,7 @@ fn link_name(node: &TopologyNode) -> Option<&str> {
 /// ceiling, which are several if their ceilings are equal. A ceiling is an upper bound that a test need not reach.
 fn bottleneck(view: &TestedPath) -> Vec<HopId> {
     if let Some(busiest) = view.limit.as_ref().and_then(|limit| limit.path.busiest_hop()) {
-        let is_busy = busiest.utilisation >= BUSY;
+        let is_busy = busiest.utilisation >= FULL;
         return if is_busy { vec![busiest.id] } else { Vec::new() };
     }
     let hops = &view.hops;
@@ -410,8 +412,11 @@ mod tests {
         };
         assert_eq!(answer(&simulated(1.0)), "S carries 9.00 MB/s of T; the bottleneck is a.");
         assert!(sentence(&simulated(1.0)).starts_with("The bottleneck is a. The whole path"));
-        assert_eq!(answer(&simulated(0.1)), "S carries 9.00 MB/s of T; latency is the limit.");
-        assert!(sentence(&simulated(0.1)).starts_with("No hop of the path is busy."));
+        assert_eq!(
+            answer(&simulated(0.1)),
+            "S carries 9.00 MB/s of T; no hop is busy all the time."
+        );
+        assert!(sentence(&simulated(0.1)).starts_with("No hop of the path is busy all"));
         let interval = Some(interval(0.5, 2.0));
         let text = sentence(&TestedPath { interval, ..of(&two, Some(390)) });
         assert!(text.ends_with("(98% of it) (80% interval 195 to 780)."), "{text}");
@@ -461,7 +466,7 @@ mod tests {
             let cells = |row: &crate::text::table::Row| {
                 row.cells.iter().map(|cell| cell.text.clone()).collect()
             };
-            hop_table(&hops, &[], width).rows.iter().map(cells).collect()
+            hop_table(&hops, &[hops[1].id], width).rows.iter().map(cells).collect()
         };
         let all = rows(200);
         assert_eq!(all.len(), 3);
