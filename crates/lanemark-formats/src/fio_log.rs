@@ -190,7 +190,7 @@ fn log_run(log: &FioLog) -> Result<ReportedRun, FormatError> {
         }
     };
     let sides = [0, 1, 2].map(|side| amounts(&log.of_direction(side), log.kind));
-    run(&log.file, &log.lines, sides, what)
+    run(&log.file, &log.lines, &sides, what)
 }
 
 /// Returns the run of the averaged logs of one job.
@@ -218,7 +218,7 @@ fn averaged_run(job: &[FioLog]) -> Result<ReportedRun, FormatError> {
         };
         with_time_since(iops.of_direction(side).into_iter()).map(amount).collect()
     });
-    let all = run(&iops.file, &iops.lines, sides, "means over intervals")?;
+    let all = run(&iops.file, &iops.lines, &sides, "means over intervals")?;
     let used = [Some(bandwidth), latency].into_iter().flatten();
     Ok(ReportedRun { further_files: used.map(|log| log.file.clone()).collect(), ..all })
 }
@@ -226,7 +226,7 @@ fn averaged_run(job: &[FioLog]) -> Result<ReportedRun, FormatError> {
 fn run(
     file: &str,
     lines: &[LogLine],
-    sides: [Vec<Amount>; 3],
+    sides: &[Vec<Amount>; 3],
     what: &str,
 ) -> Result<ReportedRun, FormatError> {
     let sample = sample(lines, sides).map_err(|message| FormatError::file(file, message))?;
@@ -281,14 +281,14 @@ impl LogLine {
     }
 }
 
-fn sample(lines: &[LogLine], sides: [Vec<Amount>; 3]) -> Result<Sample, String> {
+fn sample(lines: &[LogLine], sides: &[Vec<Amount>; 3]) -> Result<Sample, String> {
     let end = lines.last().map_or(0, |line| line.milliseconds);
     let elapsed = time(end.max(1) as f64, 1e-3)?;
     let mut results = Vec::new();
-    for side in &sides {
+    for side in sides {
         results.push(total(side)?);
     }
-    let series = series(&sides, elapsed);
+    let series = series(sides, elapsed);
     let mut results = results.into_iter();
     let mut next = || results.next().flatten();
     let reads = next();

@@ -284,9 +284,8 @@ impl NormalOutputReader {
 /// Returns the seconds since midnight in a date such as `Mon Jul  3 22:30:33 2023`.
 fn time_of_day(date: &str) -> Option<u32> {
     let time = date.split_whitespace().find(|word| word.contains(':'))?;
-    time.split(':').try_fold(0, |sum: u32, part| {
-        Some(sum.checked_mul(60)?.checked_add(part.parse::<u32>().ok()?)?)
-    })
+    time.split(':')
+        .try_fold(0, |sum: u32, part| sum.checked_mul(60)?.checked_add(part.parse::<u32>().ok()?))
 }
 
 /// Returns the last figures of each process.

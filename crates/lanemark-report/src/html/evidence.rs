@@ -156,7 +156,7 @@ pub(super) fn warnings(
         html! {
             ul class="warnings" {
                 @for (warning, advice) in target::with_advice(&listed) {
-                    li { b { (with_code(&warning)) } @if let Some(advice) = advice { ": " (with_code(advice)) "." } }
+                    li { b { (with_code(warning)) } @if let Some(advice) = advice { ": " (with_code(advice)) "." } }
                 }
             }
         }

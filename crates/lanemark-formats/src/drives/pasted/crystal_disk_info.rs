@@ -19,10 +19,10 @@ pub(super) fn read(text: &str) -> Vec<DescribedDrive> {
             section.push(line);
         }
     }
-    sections.into_iter().filter_map(drive).collect()
+    sections.iter().filter_map(|section| drive(section)).collect()
 }
 
-fn drive(section: Vec<&str>) -> Option<DescribedDrive> {
+fn drive(section: &[&str]) -> Option<DescribedDrive> {
     let lines = KeyedLines::read(section.iter().copied());
     // `PCIe 3.0 x2 | PCIe 4.0 x4` is the current and the maximum rate; `----` is not known.
     let link = lines.text(&["transfer mode"]).and_then(|modes| {

@@ -38,7 +38,7 @@ fn a_row_of_all_is_a_test_with_its_figures_and_its_specification() {
         "ALL,All,two sizes,1,,,500,,,,,0,512000,0,1000,0,0.5,0",
         "ALL,All,unknown,1,1,1,500,,,,,0,512000,0,1000,0,3,8",
     ]);
-    assert_eq!((run.program.as_str(), run.path.as_deref()), ("Iometer 1.1.0", Some("C:")));
+    assert_eq!((run.program.as_str(), run.path.as_deref()), ("Iometer 1.1.0", None));
     // The timestamp is 2024-03-05 06:07:08 UTC.
     assert_eq!((run.timestamp, run.notes.len()), (Some(1_709_618_828), 0));
     let [mix, order, two, unknown] = &run.tests[..] else { panic!("{:?}", run.tests) };
