@@ -63,17 +63,22 @@ pub(crate) fn read(text: &str, file: &str) -> Result<Vec<ReportedRun>, FormatErr
     };
     let mut starts = vec![0];
     let mut at = 0;
+    let mut has_figures = false;
     for line in text.split_inclusive('\n') {
-        let before = &text[starts[starts.len() - 1]..at];
-        if is_title(line) && before.contains(" MB/s") {
+        if has_figures && is_title(line) {
             starts.push(at);
+            has_figures = false;
         }
+        has_figures |= line.contains(" MB/s");
         at += line.len();
     }
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let mut before = 0;
     let parts = starts.iter().zip(ends).map(|(&start, end)| {
-        let before = text[..start].lines().count();
-        read_one(&text[start..end], file, before)
+        let part = &text[start..end];
+        let run = read_one(part, file, before);
+        before += part.lines().count();
+        run
     });
     parts.collect()
 }

@@ -156,7 +156,9 @@ impl NormalOutputReader {
             self.ended = true;
         } else if let Some(entry) = entry(line, at) {
             self.end_entry();
-            if self.entries.iter().any(|earlier| earlier.is_of_earlier_run(&entry)) {
+            // Within a run, only the last entry is compared, because a run can have many.
+            let compared = if self.ended { 0 } else { self.entries.len().saturating_sub(1) };
+            if self.entries[compared..].iter().any(|earlier| earlier.is_of_earlier_run(&entry)) {
                 self.end_run(run)?;
             } else if self.ended {
                 // The figures of the same run are printed again.
