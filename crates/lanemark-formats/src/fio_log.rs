@@ -411,7 +411,7 @@ fn total(side: &[Amount]) -> Result<Option<DirectionResult>, String> {
     })
 }
 
-/// Returns the amounts of both directions in equal intervals; `None` if there is only one line.
+/// Returns the amounts of both directions in equal intervals, unless there is only one line.
 fn series(sides: &[Vec<Amount>], elapsed: Duration) -> Option<Series> {
     let lines = sides[..2].iter().map(Vec::len).max().unwrap_or(0);
     let count = lines.min(POINTS_MAX);

@@ -225,8 +225,8 @@ impl Life {
         };
         if end < by_writes {
             // The age is the time with power, and the drive may be older.
-            let at_most = if self.age_years > 0.0 { "at most " } else { "" };
-            format!("its warranty ends {order}, in {at_most}{end_text}")
+            let when = if self.age_years > 0.0 { "within" } else { "in" };
+            format!("its warranty ends {order}, {when} {end_text}")
         } else {
             let host = digits(self.rated_terabytes);
             format!("its warranty ends {order}, in {end_text}, with {host} TB written")
@@ -397,7 +397,7 @@ mod tests {
             "its warranty ends later, in 5.0 years."
         );
         let old = Life { age_years: 4.5, written_terabytes: 100.0, ..drive() };
-        assert_eq!(clause(old.clone()), "its warranty ends first, in at most 0.50 years.");
+        assert_eq!(clause(old.clone()), "its warranty ends first, within 0.50 years.");
         assert_eq!(clause(Life { age_years: 5.5, ..old.clone() }), "its warranty has ended.");
         assert_eq!(
             clause(Life { warranty_years: None, ..old }),

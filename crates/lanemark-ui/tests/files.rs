@@ -73,7 +73,7 @@ fn a_result_that_is_dropped_is_compared_only_with_simulations_of_the_same_test()
     browser.wait(&format!("{ROWS}.length === 2"));
     assert_ne!(browser.value("location.href"), before);
     let before = browser.value("location.href");
-    // The remaining system is behind the chipset, and another port of its computer is faster.
+    // The remaining system is connected through the chipset, and another port of its computer is faster.
     browser.value("document.getElementById('ports').click()");
     browser.wait(&format!("{ROWS}.length === 4 && !document.getElementById('ports').disabled"));
     let text = browser.value(TABLE);
